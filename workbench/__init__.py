@@ -1,0 +1,3 @@
+"""The workbench: tapes of exchanges with a model, and the commands to look at them."""
+
+__version__ = "0.1.0"
