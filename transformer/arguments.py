@@ -1,0 +1,303 @@
+"""Parameter text -> JSON text, guided by the tool's schema."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, NamedTuple, NoReturn
+
+import orjson
+
+from transformer.nested import Element, Tree, elements, grouped, members
+from transformer.schema import branches, declared, required
+
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?)([0-9]+))?")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_OUTERMOST = {"[": "array", "{": "object"}
+_EMPTY = {"array": "[]", "object": "{}"}
+
+
+class Value(NamedTuple):
+    """A value as JSON text; whether it fits its schema; and the types, in words, that would."""
+
+    json: str
+    fits: bool
+    wanted: str
+
+
+def convert(text: str, schema: Any, root: Any = None) -> Value:
+    """The raw text of one parameter as JSON. What does not fit its type stays a string."""
+    return _Conversion(schema if root is None else root).value(text, schema)
+
+
+def convert_repeated(texts: Sequence[str], schema: Any, root: Any = None) -> Value:
+    """Several occurrences of one array parameter: items, or pieces of the array."""
+    conversion = _Conversion(schema if root is None else root)
+    if len(texts) == 1:
+        return conversion.value(texts[0], schema)
+    value = conversion.repeated(texts, schema)
+    return value._replace(fits=value.fits and conversion.may_repeat(schema))
+
+
+def quote(text: str) -> str:
+    """A JSON string, non-ASCII as it is. Only half a surrogate pair, which UTF-8 cannot hold, is escaped."""
+    try:
+        return orjson.dumps(text).decode()
+    except TypeError:
+        return _encodable(json.dumps(text, ensure_ascii=False))
+
+
+def trim(text: str) -> str:
+    """The text minus exactly one newline at each end."""
+    text = text[2:] if text.startswith("\r\n") else text.removeprefix("\n")
+    return text[:-2] if text.endswith("\r\n") else text.removesuffix("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """The branches of one schema, as a conversion asks for them."""
+
+    schema: Any
+    words: Collection[str]
+    items: Any
+    objects: Sequence[Mapping[str, Any]]
+
+    @property
+    def wanted(self) -> str:
+        return " or ".join(self.words)
+
+
+class _Conversion:
+    """Converts within one root schema.
+
+    Which branch nested tags belong to is decided by their names before any of them is converted.
+    Trying one branch after the other would double the work with every level.
+    """
+
+    def __init__(self, root: Any) -> None:
+        self._root = root
+        # By identity: schemas cannot be hashed, and a list of 100 000 items has one schema.
+        # A shape keeps its schema alive, so that no other one can get the same id.
+        self._shapes: dict[int, _Shape] = {}
+
+    def shape(self, schema: Any) -> _Shape:
+        known = self._shapes.get(id(schema))
+        if known is None:
+            allowed = branches(schema, self._root)
+            items = [branch.schema.get("items") for branch in allowed if branch.word == "array"]
+            known = self._shapes[id(schema)] = _Shape(
+                schema,
+                dict.fromkeys(branch.word for branch in allowed),
+                items[0] if len(items) == 1 else {"anyOf": items},
+                [branch.schema for branch in allowed if branch.word == "object"],
+            )
+        return known
+
+    def value(self, text: str, schema: Any, level: int = 0) -> Value:
+        shape = self.shape(schema)
+        words, plain = shape.words, None
+        if "string" in words:
+            if len(words) > 1:
+                plain = "null" if "null" in words and trim(text) == "null" else _json(text.strip(), words)
+            return Value(plain or quote(trim(text)), True, shape.wanted)
+        bare = text.strip()
+        plain = _scalar(bare, words) or _json(bare, words) or _literal(bare, words)
+        if plain:
+            return Value(plain, True, shape.wanted)
+        return self.structure(bare, shape, level) or Value(quote(trim(text)), False, shape.wanted)
+
+    def structure(self, bare: str, shape: _Shape, level: int) -> Value | None:
+        """Nested tags as the array or object they are, None if they are neither."""
+        empty = [_EMPTY[word] for word in shape.words if word in _EMPTY]
+        if not empty:
+            return None
+        if not bare:
+            return Value(empty[0], True, shape.wanted)
+        found = elements(bare, level)
+        if _declares(shape.objects, grouped(found).keys()):
+            return self.object(found, shape, level)
+        return self.array(found, shape, level) or self.object(found, shape, level)
+
+    def array(self, found: list[Element], shape: _Shape, level: int) -> Value | None:
+        if not found or "array" not in shape.words:
+            return None
+        names, item = grouped(found).keys(), self.shape(shape.items)
+        # The only item, written without a tag of its own around it.
+        if _declares(item.objects, names) and (len(names) > 1 or (len(found) == 1 and "item" not in names)):
+            only = self.object(found, item, level)
+            return only and only._replace(json=f"[{only.json}]", wanted=(shape if only.fits else only).wanted)
+        if len(names) > 1:
+            return None
+        values = _list(shape, [self.value(text, shape.items, level + 1) for _, text in found])
+        return values if values.fits else values._replace(wanted=f"{values.wanted} in <{found[0].name}>")
+
+    def object(self, found: list[Element], shape: _Shape, level: int) -> Value | None:
+        if not found or not shape.objects:
+            return None
+        groups = grouped(found)
+        schema = max(shape.objects, key=lambda schema: _likeness(schema, groups.keys()))
+        properties, others = declared(schema), schema.get("additionalProperties")
+        others = others if others and isinstance(others, Mapping) else None
+        if not properties and others is None:
+            return Value(_inferred(members(groups, level)), True, shape.wanted)
+        schemas = {name: properties.get(name, others) for name in groups}
+        if any(len(texts) > 1 and not self.may_repeat(schemas[name]) for name, texts in groups.items()):
+            return None
+        values = {name: self.member(texts, schemas[name], level + 1) for name, texts in groups.items()}
+        unfit = [f"{value.wanted} in <{name}>" for name, value in values.items() if not value.fits]
+        written = _object({name: value.json for name, value in values.items()})
+        return Value(written, not unfit, unfit[0] if unfit else shape.wanted)
+
+    def may_repeat(self, schema: Any) -> bool:
+        return not schema or schema is True or "array" in self.shape(schema).words
+
+    def member(self, texts: list[str], schema: Any, level: int) -> Value:
+        return self.value(texts[0], schema, level) if len(texts) == 1 else self.repeated(texts, schema, level)
+
+    def repeated(self, texts: Sequence[str], schema: Any, level: int = 0) -> Value:
+        shape = self.shape(schema)
+        return _list(shape, [self.piece(text, shape, level) for text in texts])
+
+    def piece(self, text: str, shape: _Shape, level: int) -> Value:
+        """One occurrence of a repeated array: the JSON of its items, with commas but without brackets."""
+        bare, item = text.strip(), self.shape(shape.items)
+        # In a list of lists each occurrence is a list of its own.
+        if "array" in shape.words and "array" not in item.words:
+            given = _json(bare, ["array"]) or _literal(bare, ["array"])
+            if given:
+                return Value(given[1:-1].strip(), True, shape.wanted)
+            several = self.several(elements(bare, level), shape, item, level)
+            if several:
+                return several._replace(json=several.json[1:-1])
+        return self.value(text, shape.items, level + 1)
+
+    def several(self, found: list[Element], shape: _Shape, item: _Shape, level: int) -> Value | None:
+        """Nested tags inside one occurrence as a list, unless they are the keys of one item."""
+        names = grouped(found).keys()
+        open_ended = names != {"item"} and any(not declared(schema) for schema in item.objects)
+        if open_ended or _declares(item.objects, names):
+            return None
+        return self.array(found, shape, level)
+
+
+def _list(shape: _Shape, items: list[Value]) -> Value:
+    unfit = [item.wanted for item in items if not item.fits]
+    # A piece that was an empty list adds nothing, not even a comma.
+    written = _array(item.json for item in items if item.json)
+    return Value(written, not unfit, unfit[0] if unfit else shape.wanted)
+
+
+def _declares(objects: Iterable[Mapping[str, Any]], names: Set[str]) -> bool:
+    """One of the object schemas has all these properties."""
+    return bool(names) and any(names <= declared(schema).keys() for schema in objects)
+
+
+def _likeness(schema: Mapping[str, Any], names: Set[str]) -> tuple[bool, bool]:
+    """How well an object schema suits these keys: it has them all, and it misses none."""
+    return declared(schema).keys() >= names, set(required(schema)) <= names
+
+
+def _inferred(found: Tree) -> str:
+    """Nested tags of which the schema says nothing: numbers and booleans are what they look like."""
+    if isinstance(found, dict):
+        return _object({name: _inferred(child) for name, child in found.items()})
+    if isinstance(found, list):
+        return _array(map(_inferred, found))
+    bare = found.strip()
+    return bare if bare in ("true", "false") or _NUMBER.fullmatch(bare) else quote(trim(found))
+
+
+def _array(items: Iterable[str]) -> str:
+    return f"[{','.join(items)}]"
+
+
+def _object(members: Mapping[str, str]) -> str:
+    return "{" + ",".join(f"{quote(name)}:{value}" for name, value in members.items()) + "}"
+
+
+def _scalar(bare: str, words: Collection[str]) -> str | None:
+    """Null, a boolean, or a number exactly as it is written."""
+    if "null" in words and bare in ("null", "None"):
+        return "null"
+    if "boolean" in words and bare.lower() in ("true", "false"):
+        return bare.lower()
+    if not ("number" in words or "integer" in words):
+        return None
+    number = _NUMBER.fullmatch(bare)
+    return bare if number and ("number" in words or _is_integral(number)) else None
+
+
+def _is_integral(number: re.Match[str]) -> bool:
+    """Decided by counting digits: `1e999999999` must not be computed, nor a million digits converted."""
+    whole, fraction, sign, exponent = (part or "" for part in number.groups())
+    digits = (whole + fraction).rstrip("0")
+    if not digits:
+        return True
+    exponent = exponent.lstrip("0")
+    # An exponent of so many digits outweighs any text that fits in memory.
+    shift = int(exponent or "0") if len(exponent) < 20 else 10**20
+    return len(digits) <= len(whole) + (-shift if sign == "-" else shift)
+
+
+def _json(bare: str, words: Collection[str]) -> str | None:
+    """The text itself if it is JSON whose outermost type is wanted."""
+    if _OUTERMOST.get(bare[:1]) not in words:
+        return None
+    try:
+        orjson.loads(bare)
+    except ValueError:
+        # orjson refuses some JSON: half surrogate pairs, numbers beyond a double.
+        try:
+            json.loads(bare, parse_int=str, parse_float=str, parse_constant=_refuse)
+        except (ValueError, RecursionError):
+            return None
+    return _encodable(bare)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _encodable(written: str) -> str:
+    return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", written)
+
+
+def _literal(bare: str, words: Collection[str]) -> str | None:
+    """A Python list, tuple, set or dict as JSON, if that type is wanted."""
+    if bare[:1] not in ("[", "(", "{") or bare[-1:] not in ("]", ")", "}"):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            node = ast.parse(bare, mode="eval").body
+        written = _written(node)
+    except Exception:
+        # Python's parser has many ways to refuse a text, MemoryError and RecursionError among them.
+        return None
+    return written if _OUTERMOST.get(written[0]) in words else None
+
+
+def _written(node: ast.expr) -> str:
+    """Not `literal_eval`: a set made of strings would come out in another order in every process."""
+    match node:
+        case ast.Constant(value=str() as text):
+            return quote(text)
+        case ast.Constant(value=value):
+            return json.dumps(value, allow_nan=False)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float())):
+            return json.dumps(ast.literal_eval(node), allow_nan=False)
+        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+            return _array(map(_written, items))
+        case ast.Dict(keys=keys, values=values):
+            return _object({_key(key): _written(value) for key, value in zip(keys, values, strict=True)})
+    raise ValueError("not a literal")
+
+
+def _key(node: ast.expr | None) -> str:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    raise ValueError("a key of a JSON object is a string")

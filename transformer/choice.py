@@ -1,0 +1,270 @@
+"""One choice of an answer: its machines, its calls, and what the client knows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from transformer.deltas import ChunkWriter
+from transformer.journal import Journal
+from transformer.machine import Machine
+from transformer.message import Message, MessageCall
+from transformer.outgoing import Arguments, Begin, Piece, Refusal, merged
+from transformer.records import DeltaKind, Span
+from transformer.setting import Setting
+
+KEPT_REASONS = ("length", "content_filter")
+
+
+class Choice:
+    """Takes the text of its channels and tells the client, in order, what became of it."""
+
+    __slots__ = (
+        "_fields", "_ids", "_machines", "_offsets", "calls", "client", "complete", "finish_event", "finished", "index",
+        "journal", "message", "native", "next_index", "number", "policy", "refused", "role_sent", "said",
+        "setting", "tools", "tools_known", "upstream_finish",
+    )  # fmt: skip
+
+    def __init__(
+        self, index: int, setting: Setting, client: ChunkWriter, journal: Journal, number: Callable[[], int]
+    ) -> None:
+        self.index = index
+        self.setting = setting
+        self.policy = setting.policy
+        self.tools = setting.tools
+        self.tools_known = setting.tools_known
+        self.client = client
+        self.journal = journal
+        self.number = number  # of the next call, counted over all choices
+        self._machines: dict[str, Machine | None] = {}
+        self._fields: dict[str, tuple[str, ...]] = {}
+        self._offsets: dict[str, int] = {}
+        self._ids: set[str] = set()
+        self.message = None if journal.keep == "none" else Message()
+        self.role_sent = False
+        self.said = False  # some text reached the client
+        self.next_index = 0
+        self.calls = 0  # that reached the client
+        self.complete = 0  # of these, with all their arguments
+        self.native = False
+        self.refused: str | None = None
+        self.finished: str | None = None  # the finish_reason the client got
+        self.upstream_finish: str | None = None
+        self.finish_event: tuple[dict[str, Any], dict[str, Any]] | None = None
+
+    # -- text in
+
+    def text(self, channel: str, fields: tuple[str, ...], text: str) -> None:
+        self._fields[channel] = fields
+        try:
+            machine = self._machines[channel]
+        except KeyError:
+            machine = self._machines[channel] = self._machine(channel)
+        if machine is None:
+            start = self._offsets[channel]
+            self._offsets[channel] = start + len(text)
+            self._say(channel, fields, start, text)
+            return
+        machine.feed(text)
+        if machine.out:
+            self._deliver(machine)
+
+    def _machine(self, channel: str) -> Machine | None:
+        """A channel that the policy does not parse goes on as it is."""
+        parsed = "reasoning" if channel.startswith("reasoning") else channel
+        self._offsets[channel] = 0
+        if self.setting.raw or parsed not in (self.policy.channels or ()):
+            return None
+        return Machine(self.setting.dialect, self, channel)
+
+    def fields(self, channel: str) -> tuple[str, ...]:
+        """The fields in which the channel's text last came, and in which it goes on."""
+        return self._fields.get(channel, (channel,))
+
+    def end(self) -> None:
+        """The answer is over: whatever is held back now finds its fate."""
+        for machine in self._machines.values():
+            if machine is not None and not self.refused:
+                machine.finish()
+                self._deliver(machine)
+
+    @property
+    def has_complete_call(self) -> bool:
+        """A client may have run a tool by now."""
+        if self.complete:
+            return True
+        calls = self.message.calls.values() if self.message is not None and self.native else ()
+        return any(call.is_complete for call in calls)
+
+    def completed(self) -> dict[str, Any]:
+        message = {} if self.message is None else self.message.build()
+        return {"index": self.index, "message": message, "finish_reason": self.finished}
+
+    @property
+    def unaccounted(self) -> int:
+        """Nothing is open behind a refusal: its finding says that the answer ended there."""
+        if self.refused:
+            return 0
+        return sum(machine.held for machine in self._machines.values() if machine is not None)
+
+    # -- what machines ask
+
+    def rejects(self, name: str) -> bool:
+        """A call to this tool is text."""
+        return self.policy.unknown_tools == "text" and self.tools_known and name not in self.tools
+
+    def admit(self, m: Machine, name: str, id: str | None, start: int, end: int) -> tuple[int, str] | None:
+        """A place and an id for a call; None if the client shall not have it."""
+        if self.policy.calls == "first" and self.calls:
+            return None
+        if self.tools_known and name not in self.tools:
+            if self.policy.unknown_tools == "error":
+                m.found("refused-tool", start, end, tool=name)
+                m.out.append(Refusal(name))
+                return None
+            m.found("unknown-tool", start, end, tool=name)
+        index = self.next_index
+        self.next_index += 1
+        self.calls += 1
+        return index, self._id(m, id, index, start, end)
+
+    def _id(self, m: Machine, id: str | None, index: int, start: int, end: int) -> str:
+        number = self.number()
+        header = self.setting.dialect.ids == "upstream"
+        if header and (not id or id in self._ids):
+            new = f"call_{index}_{int(self.setting.now)}"
+            m.found("generated-id", start, end, id=id or "", reason="repeated" if id else "missing", new=new)
+        else:
+            new = id or self.setting.ids(number)
+        self._ids.add(new)
+        return new
+
+    # -- what the client gets
+
+    def _deliver(self, m: Machine) -> None:
+        channel = m.channel
+        for op in merged(m.out) if len(m.out) > 1 else m.out:
+            if isinstance(op, Arguments):
+                self._arguments(channel, op)
+            elif isinstance(op, Piece):
+                fields = ("content",) if self.policy.text_channel == "content" else self._fields[channel]
+                self._say(channel, fields, op.start, op.text)
+            elif isinstance(op, Begin):
+                self._begin(channel, op)
+            elif isinstance(op, Refusal):
+                self.refused = op.tool
+                break
+            else:
+                self.complete += 1
+        m.out.clear()
+
+    def _say(self, channel: str, fields: tuple[str, ...], start: int, text: str) -> None:
+        self.said = True
+        self._write(dict.fromkeys(fields, text))
+        if self.message is not None:
+            self.message.say(fields, text)
+        if self.journal.all:
+            kind: DeltaKind = "content" if fields[0] == "content" else "reasoning"
+            self.journal.sent(kind, self.index, text, self._span(channel, start, start + len(text)))
+
+    def _begin(self, channel: str, op: Begin) -> None:
+        function = {"name": op.name, "arguments": ""}
+        self._write(
+            {"tool_calls": [{"index": op.call, "id": op.id, "type": "function", "function": function}]}
+        )
+        if self.message is not None:
+            self.message.calls[op.call] = MessageCall(op.id, op.name)
+        if self.journal.all:
+            span = self._span(channel, op.start, op.end)
+            self.journal.sent("call", self.index, "", span, op.call, op.name, op.id)
+
+    def _arguments(self, channel: str, op: Arguments) -> None:
+        # A call's beginning went before it, so the role has been told.
+        self.client.arguments(self.index, op.call, op.text)
+        if self.message is not None:
+            self.message.calls[op.call].arguments.append(op.text)
+        if self.journal.all:
+            span = self._span(channel, op.start, op.end)
+            self.journal.sent("arguments", self.index, op.text, span, op.call)
+
+    def role(self) -> None:
+        """Upstream's first delta may hold nothing but the role."""
+        if not self.role_sent:
+            self._write({"content": ""})
+            self.journal.sent("role", self.index)
+
+    def pass_on(self, delta: dict[str, Any]) -> None:
+        """What is not ours to change: native calls, and fields we don't know."""
+        calls = delta.get("tool_calls")
+        if isinstance(calls, list) and calls:
+            self._native(calls)
+        if self.message is not None:
+            self.message.other.update({k: v for k, v in delta.items() if k != "tool_calls"})
+        self._write(delta)
+        self.journal.sent("native" if calls else "other", self.index)
+
+    def _native(self, calls: list[Any]) -> None:
+        if not self.native and not self.setting.raw:
+            self.journal.found("native-calls")
+        self.native = True
+        for call in calls:
+            index = call.get("index") if isinstance(call, dict) else None
+            if isinstance(index, int) and index >= self.next_index:
+                self.next_index = index + 1
+                self.calls += 1
+        if self.message is not None:
+            self.message.native(calls)
+
+    def _write(self, delta: dict[str, Any]) -> None:
+        if not self.role_sent:
+            self.role_sent = True
+            delta = {"role": "assistant", **delta}
+        self.client.write(self.index, delta)
+
+    def _span(self, channel: str, start: int, end: int) -> Span:
+        return Span(self.index, channel, start, end, self.journal.event)
+
+    # -- how it ends
+
+    def finish_reason(self) -> str:
+        """The one finish_reason the client gets, and a finding where it is not upstream's."""
+        said = self.upstream_finish
+        given = self._finish_reason(said)
+        if said not in (None, given, "stop"):
+            why = "there is no call" if said == "tool_calls" else "there is one"
+            self.journal.found("finish-contradicts", said=said, given=given, why=why)
+        return given
+
+    def _finish_reason(self, said: str | None) -> str:
+        if self.setting.raw or self.policy.finish_reason == "upstream":
+            return said or ("tool_calls" if self.calls else "stop")
+        if said in KEPT_REASONS:
+            return said
+        if self.calls:
+            return "tool_calls" if said in (None, "", "stop", "tool_calls") else said
+        return "stop" if said in (None, "", "tool_calls") else said
+
+    def finish(self) -> None:
+        if self.finish_event is not None:
+            self.client.envelope, self.client.part = self.finish_event
+            self.client.shape = None
+        reason = self.finished = self.finish_reason()
+        delta: dict[str, Any] = {} if self.role_sent else {"role": "assistant", "content": ""}
+        self.role_sent = True
+        self.client.write(self.index, delta, reason)
+        self.journal.sent("finish", self.index, reason)
+        if not self.said and not self.calls and not self.setting.raw:
+            self.journal.found("empty-turn")
+
+    def clone(self, client: ChunkWriter, journal: Journal, number: Callable[[], int]) -> Choice:
+        twin = Choice.__new__(Choice)
+        for slot in Choice.__slots__:
+            setattr(twin, slot, getattr(self, slot))
+        twin.client, twin.journal, twin.number = client, journal, number
+        twin._fields, twin._offsets, twin._ids = dict(self._fields), dict(self._offsets), set(self._ids)
+        twin._machines = {c: None if m is None else m.clone(twin) for c, m in self._machines.items()}
+        if self.finish_event is not None:
+            obj, part = self.finish_event
+            twin.finish_event = (dict(obj), dict(part))
+        twin.message = None if self.message is None else self.message.clone()
+        return twin

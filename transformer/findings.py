@@ -1,0 +1,157 @@
+"""The catalogue of findings: every stable code with its level and its sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from transformer.records import Level
+
+# Sentences are for a tired person: what happened, then what became of it.
+CATALOGUE: Mapping[str, tuple[Level, str]] = {
+    # a call that did not become one
+    "unclosed-parameter": (
+        "error",
+        "<{parameter}> is never closed before </{tool}>, so this call to {tool} went to the client as text",
+    ),
+    "truncated-call": ("error", "the answer ended in the middle of a call to {tool}; {fate}"),
+    "malformed-call": ("error", "this call to {tool} is malformed ({reason}) and went to the client as text"),
+    "call-too-long": ("error", "a call to {tool} grew beyond {limit} bytes; {fate}"),
+    "unnamed-call": (
+        "error",
+        "the id {id!r} names no tool and the arguments fit {fitting} of the offered ones, so this call went "
+        "to the client as text",
+    ),
+    "refused-tool": ("error", "the model called {tool}, which was not offered, and the policy refuses that"),
+    # a call that became one, but not as written
+    "unknown-tool": (
+        "warning",
+        "the model called {tool}, which was not offered; the client will have to say so",
+    ),
+    "call-after-first": (
+        "warning",
+        "a further call, to {tool}, was dropped: only the first call of an answer counts",
+    ),
+    "repaired-parameter": (
+        "warning",
+        "</{closing}> is missing after {parameter}; the call was read as if it were there",
+    ),
+    "repaired-call": (
+        "warning",
+        "{closing} is missing at the end of the call to {tool}; it was read as if it were there",
+    ),
+    "ambiguous-end": (
+        "warning",
+        "the value of {parameter} opens an example of {tool} that is never closed; the call was ended at the "
+        "first place that could be its end",
+    ),
+    "duplicate-parameter": ("warning", "{parameter} is given more than once; only the first value counts"),
+    "value-not-of-type": ("warning", "{parameter} should be {wanted} and is not; it was sent as a string"),
+    "generated-id": ("warning", "the id {id!r} is {reason}; the call got the id {new!r}"),
+    "invalid-arguments": (
+        "warning",
+        "the arguments of the call to {tool} are not valid JSON; they were passed on as written",
+    ),
+    # text that did not reach the client
+    "text-after-call": (
+        "info",
+        "{count} characters after the call were dropped; models go on to invent its result",
+    ),
+    "stray-token": ("info", "{token} stands where it means nothing and was dropped"),
+    "empty-section": (
+        "info",
+        "{token} begins a section without any call; the token was dropped, the text stays",
+    ),
+    # the stream around it
+    "bad-json-event": ("error", "an event is not JSON ({reason}) and was not passed on: {excerpt}"),
+    "unknown-event": ("info", "an event is JSON but no part of an answer and was not passed on: {excerpt}"),
+    "invalid-utf8": ("warning", "an event holds bytes that are not UTF-8; they were replaced"),
+    "lone-surrogate": ("warning", "half of a surrogate pair stands alone and was replaced"),
+    "not-sse": ("warning", "{count} bytes are no server-sent event and were not passed on: {excerpt}"),
+    "event-after-end": ("info", "an event came after the end of the answer and was not passed on: {excerpt}"),
+    "upstream-error": ("error", "upstream reported an error: {message}"),
+    "upstream-broke": ("error", "upstream broke off: {message}"),
+    "broke-after-call": (
+        "error",
+        "upstream broke off after a complete call ({message}); the answer was closed with that call, because a "
+        "client that asks again would run the tool twice",
+    ),
+    "empty-answer": ("error", "upstream sent no answer at all"),
+    "empty-turn": ("warning", "the answer has neither text nor a call"),
+    "finish-contradicts": (
+        "warning",
+        "upstream said finish_reason {said!r}; the client gets {given!r}, because {why}",
+    ),
+    "native-calls": ("info", "upstream sends tool_calls itself; they were passed through unchanged"),
+    # the request
+    "duplicate-tool": ("warning", "{tool} is offered more than once; only the first one counts"),
+    "tool-not-understood": (
+        "warning",
+        "tool {number} of the request is no function with a name; it was left out",
+    ),
+    "no-properties": (
+        "info",
+        "{tool} declares no parameters; should the model give some all the same, they are read as text",
+    ),
+    "name-not-carried": ("error", "{what} cannot be written in {dialect}: {reason}; the model cannot use it"),
+    "name-collides": ("warning", "{what} is also {other}, so one may be mistaken for the other"),
+    "tool-prompt-present": (
+        "warning",
+        "the system prompt already explains tool calls in the way of {found}; the model may mix that up with "
+        "{dialect}",
+    ),
+    "calls-without-tools": (
+        "warning",
+        "the history has calls but the request offers no tools, so nothing is converted; a server that knows "
+        "no tools may refuse it",
+    ),
+    "result-without-call": (
+        "warning",
+        "message {number} is the result of the call {id!r}, which is not in the history before it",
+    ),
+    "call-not-understood": ("warning", "a call in message {number} names no function; it was left out"),
+    "messages-not-understood": (
+        "error",
+        "messages is no list, so the tools could not be written into the prompt",
+    ),
+    "system-message-moved": (
+        "info",
+        "message {number} is a system message in the middle of the conversation; it went to the front, for "
+        "only one goes upstream",
+    ),
+    "tool-choice-not-understood": (
+        "warning",
+        "tool_choice {given} cannot be honoured ({reason}); the model may choose",
+    ),
+    "tool-choice-not-sent": (
+        "warning",
+        "tool_choice asks for a call; with tools=template the server is sent {sent!r}, and nobody tells the "
+        "model",
+    ),
+    "arguments-not-json": (
+        "warning",
+        "the arguments of a call to {tool} in the history are no JSON object; they were written as they are",
+    ),
+    "value-contains-its-end": (
+        "warning",
+        "the value of {parameter} in a call to {tool} contains what ends it in {dialect}; the call in the "
+        "prompt reads otherwise",
+    ),
+    "value-not-carried": (
+        "warning",
+        "the value of {parameter} in a call to {tool} is {given}; as {dialect} text it reads as {read}",
+    ),
+    "call-not-carried": (
+        "warning",
+        "a call to {tool} cannot be written in {dialect} so that it reads the same",
+    ),
+    "id-not-carried": ("info", "the id {id!r} does not name {tool} and became {new!r} in the prompt"),
+    "template-failed": (
+        "error",
+        "the prompt template fails at line {line}: {reason}; the built-in one was used instead",
+    ),
+}
+
+
+def sentence(code: str, values: Mapping[str, object]) -> tuple[Level, str]:
+    level, text = CATALOGUE[code]
+    return level, text.format_map(values)

@@ -1,0 +1,71 @@
+"""The setting of one answer: what is known before its first byte, and never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from transformer.dialects import DIALECTS
+from transformer.ids import call_ids
+from transformer.machine import Dialect
+from transformer.policy import Policy
+from transformer.schema import Tool, offered
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    dialect: Dialect
+    policy: Policy  # with the dialect's defaults filled in
+    tools: Mapping[str, Tool]
+    tools_known: bool  # False where nobody said which tools were offered
+    ids: Callable[[int], str]
+    now: float
+    raw: bool  # nothing is converted: the bytes go on as they come
+    wants_usage: bool
+    model: str
+
+
+def make_setting(
+    dialect: str | Dialect,
+    tools: Iterable[Any] | None = None,
+    policy: Policy | Mapping[str, Any] | None = None,
+    request: Mapping[str, Any] | None = None,
+    ids: Callable[[int], str] | None = None,
+    now: float = 0,
+) -> Setting:
+    chosen = dialect if isinstance(dialect, Dialect) else find_dialect(dialect)
+    wanted = policy if isinstance(policy, Policy) else Policy.from_mapping(policy or {})
+    full = wanted.over(chosen.policy)
+    body: Mapping[str, Any] = request or {}
+    if body.get("parallel_tool_calls") is False:
+        full = replace(full, calls="first")
+    listed = tools if tools is not None else body.get("tools")
+    listed = list(listed) if isinstance(listed, Iterable) and not isinstance(listed, str | Mapping) else None
+    said = tools is not None or request is not None
+    return Setting(
+        dialect=chosen,
+        policy=full,
+        tools=offered(listed),
+        tools_known=bool(listed),
+        ids=ids or call_ids(),
+        now=now,
+        raw=chosen.name == "passthrough" or (said and not listed) or body.get("tool_choice") == "none",
+        wants_usage=_wants_usage(request),
+        model=str(body.get("model") or "unknown"),
+    )
+
+
+def find_dialect(name: str) -> Dialect:
+    try:
+        return DIALECTS[name]
+    except KeyError:
+        raise ValueError(f"there is no dialect {name!r}; there are {', '.join(DIALECTS)}") from None
+
+
+def _wants_usage(request: Mapping[str, Any] | None) -> bool:
+    """Without a request to read, better tell than keep quiet."""
+    if request is None:
+        return True
+    options = request.get("stream_options")
+    return isinstance(options, Mapping) and bool(options.get("include_usage"))

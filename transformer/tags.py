@@ -1,0 +1,124 @@
+"""The actions that dialects with tags share: how values are read, ended, and given up."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from transformer.arguments import convert
+from transformer.machine import Machine
+from transformer.tagcall import TagCall, deliver, leave, release
+
+
+def prose(m: Machine, text: str, name: str) -> None:
+    m.say(text)
+
+
+def hold(m: Machine, text: str, name: str) -> None:
+    m.call.add(text)
+
+
+def ignore(m: Machine, text: str, name: str) -> None:
+    """The answer is over; nothing is left to do."""
+
+
+def not_a_call(m: Machine, text: str, name: str) -> None:
+    release(m)
+    m.say(text)
+
+
+def open_parameter(m: Machine, text: str, name: str) -> None:
+    m.call.add(text)
+    m.call.open(m, name)
+    m.call.key_start = m.pos - len(text)
+
+
+def data(m: Machine, text: str, name: str) -> None:
+    call: TagCall = m.call
+    call.end = -1
+    call.region.append(text)
+    call.size += len(text) if text.isascii() else len(text.encode())
+    if call.live:
+        call.unsent += text
+        call.stream(m)
+
+
+def open_example(m: Machine, text: str, name: str) -> None:
+    """What was looked ahead into cannot end the value any more: an example is data."""
+    call: TagCall = m.call
+    call.end = -1
+    call.ahead = {}
+    call.depth += 1
+    call.add(text)
+
+
+def close_example(m: Machine, text: str, name: str) -> None:
+    call: TagCall = m.call
+    call.depth -= 1
+    call.add(text)
+
+
+def close_example_at_pair(m: Machine, text: str, name: str) -> None:
+    """Both closing tags inside an example: the end after all, should no other come."""
+    call: TagCall = m.call
+    close_example(m, text, name)
+    if call.pair is None:
+        call.pair = (call.end, call.region.size)
+
+
+def end_at_pair(m: Machine, after: StrEnum) -> None:
+    """The answer is over and the example never closed: its first pair was the end."""
+    call: TagCall = m.call
+    assert call.pair is not None
+    value_end, call_end = call.pair
+    region, start = str(call.region), call.region_start
+    m.found("ambiguous-end", start + value_end, start + call_end, parameter=call.key, tool=call.name)
+    call.commit(m, value_end)
+    deliver(m, start + call_end)
+    # From here on an example would again wait for an end that cannot come.
+    m.examples = False
+    m.again(after, start + call_end, region[call_end:])
+
+
+def give_up(m: Machine, closing: str) -> None:
+    """The answer is over inside the call: it becomes text, or stays as far as it was sent."""
+    tell_unfinished(m, closing)
+    if m.call.begun:
+        leave(m)
+    else:
+        release(m)
+
+
+def tell_unfinished(m: Machine, closing: str) -> None:
+    """Say where an unfinished call went wrong."""
+    call: TagCall = m.call
+    end = m.pos
+    if call.begun:
+        m.found("truncated-call", call.start, end, tool=call.name, fate="the client keeps what it has of it")
+    elif call.key and closing in str(call.region):
+        m.found("unclosed-parameter", call.key_start, end, parameter=call.key, tool=call.name)
+    elif call.offered or not m.choice.tools_known:
+        m.found("truncated-call", call.start, end, tool=call.name, fate="it went to the client as text")
+
+
+def may_repair(m: Machine, key: str) -> bool:
+    """The policy wants repairs, and the schema knows the parameter that is to be repaired."""
+    tool = m.call.tool
+    return m.choice.policy.malformed == "repair" and tool is not None and tool.knows(key)
+
+
+def was_cut(m: Machine) -> bool:
+    """Upstream says that the answer is not whole: then nothing can be known of its end."""
+    return m.choice.upstream_finish in ("length", "content_filter")
+
+
+def all_required(call: TagCall) -> bool:
+    return call.tool is not None and set(call.tool.required) <= call.given
+
+
+def ends_itself(call: TagCall, raw: str) -> bool:
+    """The open value is whole without a closing tag: a number, a list, not text that may go on."""
+    tool = call.tool
+    if tool is None or not tool.knows(call.key) or tool.is_text(call.key):
+        return False
+    value = convert(raw, tool.properties[call.key], tool.parameters)
+    return value.fits and not value.json.startswith('"')
