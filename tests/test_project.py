@@ -1,0 +1,86 @@
+"""The project around the code: the README's commands, the checks of CI, and what a wheel holds."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import workbench
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CI = ROOT / ".ci" / "run"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def block_below(heading: str) -> str:
+    """The first fenced block below a heading of the README."""
+    match = re.search(rf"^## {heading}\n.*?^```\w*\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    assert match is not None
+    return match[1].strip()
+
+
+@pytest.mark.parametrize("heading", ["Run it", "Run the tests"])
+def test_each_command_is_one_line_that_makes_its_own_environment(heading: str):
+    command = block_below(heading)
+    assert "\n" not in command
+    # Debian's pip refuses to install anywhere else.
+    assert command.startswith("python3 -m venv .venv && .venv/bin/pip install ")
+
+
+def test_the_readme_begins_with_the_two_commands():
+    assert re.findall(r"^## (.*)", README, re.MULTILINE)[:2] == ["Run it", "Run the tests"]
+
+
+def test_the_samples_the_readme_names_are_there():
+    named = set(re.findall(r"samples/[\w/.-]+\.(?:jsonl|md)", README))
+    assert named
+    assert [name for name in sorted(named) if not (ROOT / name).is_file()] == []
+
+
+def test_ci_runs_the_readmes_test_command_and_no_other(tmp_path: Path):
+    assert os.access(CI, os.X_OK)
+    awk = re.search(r"\$\((awk .*?README\.md)\)", CI.read_text(), re.DOTALL)
+    assert awk is not None
+    found = subprocess.run(["bash", "-c", awk[1]], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == block_below("Run the tests")
+    # pytest and its companions come from the project, so that a fresh machine has them too.
+    assert "-e '.[dev]'" in found.stdout
+    assert "pytest" not in CI.read_text().replace("*.venv/bin/pytest*", "")
+
+
+def test_the_project_says_what_it_is():
+    project = PROJECT["project"]
+    assert project["name"] == "toolcall-workbench"
+    assert project["scripts"] == {"workbench": "workbench.cli:main"}
+    assert project["requires-python"] == ">=3.11"
+    assert project["license"] == "MIT"
+    assert (ROOT / "LICENSE").read_text().startswith("MIT License")
+    assert PROJECT["tool"]["hatch"]["version"]["path"] == "workbench/__init__.py"
+    assert re.fullmatch(r"\d+\.\d+\.\d+", workbench.__version__)
+
+
+def test_the_wheel_is_told_to_carry_the_samples():
+    wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel["packages"] == ["transformer", "workbench"]
+    assert wheel["force-include"] == {"samples": "workbench/samples"}
+
+
+@pytest.mark.skipif(importlib.util.find_spec("hatchling") is None, reason="hatchling is not installed")
+def test_the_wheel_holds_samples_and_templates(tmp_path: Path):
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    samples = {f"workbench/{path.relative_to(ROOT)}" for path in (ROOT / "samples").rglob("*.jsonl")}
+    templates = {str(path.relative_to(ROOT)) for path in (ROOT / "transformer").rglob("*.jinja")}
+    assert samples | templates | {"transformer/py.typed", "workbench/py.typed"} <= names
+    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"transformer", "workbench"}

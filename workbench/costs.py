@@ -1,0 +1,67 @@
+"""What a request costs: characters, an estimate of tokens, and the share of each tool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from transformer import TemplateFailed, prompt_for
+from transformer.schema import offered
+from workbench.visible import json_text
+
+# English and code have about four characters a token. Every model counts in its own way, so this is no more
+# than an order of magnitude, and the output says so.
+CHARACTERS_A_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """A thing and its characters."""
+
+    name: str
+    characters: int
+
+    @property
+    def tokens(self) -> int:
+        return -(-self.characters // CHARACTERS_A_TOKEN)
+
+
+def tool_costs(tools: Any, dialect: str, inject: bool, template: str | None) -> list[Cost]:
+    """What each tool adds to the prompt (or, where the server renders them, to the body), largest first."""
+    entries = tools if isinstance(tools, list) else []
+    costs = []
+    for name in offered(entries):
+        own = [entry for entry in entries if name in offered([entry])]
+        if inject:
+            others = [entry for entry in entries if entry not in own]
+            size = _size(entries, dialect, template) - _size(others, dialect, template)
+        else:
+            size = sum(len(json_text(entry)) for entry in own)
+        costs.append(Cost(name, size))
+    return sorted(costs, key=lambda cost: (-cost.characters, cost.name))
+
+
+def _size(tools: list[Any], dialect: str, template: str | None) -> int:
+    try:
+        return len(prompt_for(tools, dialect, template))
+    except TemplateFailed:
+        return len(prompt_for(tools, dialect))
+
+
+def system_text(body: Mapping[str, Any]) -> str | None:
+    """What the system messages of a body say; None if there is none."""
+    messages = body.get("messages")
+    found = [
+        message.get("content")
+        for message in (messages if isinstance(messages, list) else [])
+        if isinstance(message, Mapping) and message.get("role") in ("system", "developer")
+    ]
+    return "\n\n".join(map(_plain, found)) if found else None
+
+
+def _plain(content: Any) -> str:
+    if isinstance(content, list):
+        texts = [part.get("text") if isinstance(part, Mapping) else part for part in content]
+        return "\n".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
