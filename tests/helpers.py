@@ -239,8 +239,9 @@ def results(data: bytes) -> dict[int, Result]:
     assert len(metas) <= 1, f"metadata changes on the way: {metas}"
     assert error or choices, "an empty success"
     assert error or all(choice.finish_reason for choice in choices.values()), "no finish_reason"
-    ids = [call[0] for choice in choices.values() for call in choice.calls]
-    assert len(ids) == len(set(ids)), f"ids are not unique: {ids}"
+    for choice in choices.values():
+        ids = [call[0] for call in choice.calls]
+        assert len(ids) == len(set(ids)), f"ids are not unique: {ids}"
     if not choices:
         return {0: Result(usage=usage, error=error)}
     return {index: choice.result(usage, error) for index, choice in choices.items()}

@@ -9,7 +9,7 @@ from transformer.deltas import ChunkWriter
 from transformer.journal import Journal
 from transformer.machine import Machine
 from transformer.message import Message, MessageCall
-from transformer.outgoing import Arguments, Begin, Piece, Refusal, merged
+from transformer.outgoing import Arguments, Begin, Complete, Piece, Refusal, merged
 from transformer.records import DeltaKind, Span
 from transformer.setting import Setting
 
@@ -113,15 +113,19 @@ class Choice:
         """A call to this tool is text."""
         return self.policy.unknown_tools == "text" and self.tools_known and name not in self.tools
 
+    def refuses(self, name: str) -> bool:
+        """A call to this tool is an error."""
+        return self.policy.unknown_tools == "error" and self.tools_known and name not in self.tools
+
     def admit(self, m: Machine, name: str, id: str | None, start: int, end: int) -> tuple[int, str] | None:
         """A place and an id for a call; None if the client shall not have it."""
         if self.policy.calls == "first" and self.calls:
             return None
+        if self.refuses(name):
+            m.found("refused-tool", start, end, tool=name)
+            m.out.append(Refusal(name))
+            return None
         if self.tools_known and name not in self.tools:
-            if self.policy.unknown_tools == "error":
-                m.found("refused-tool", start, end, tool=name)
-                m.out.append(Refusal(name))
-                return None
             m.found("unknown-tool", start, end, tool=name)
         index = self.next_index
         self.next_index += 1
@@ -133,7 +137,8 @@ class Choice:
         header = self.setting.dialect.ids == "upstream"
         if header and (not id or id in self._ids):
             new = f"call_{index}_{int(self.setting.now)}"
-            m.found("generated-id", start, end, id=id or "", reason="repeated" if id else "missing", new=new)
+            reason = f"the id {id!r} was used before" if id else "the call has no id"
+            m.found("generated-id", start, end, reason=reason, new=new)
         else:
             new = id or self.setting.ids(number)
         self._ids.add(new)
@@ -155,7 +160,7 @@ class Choice:
                 self.refused = op.tool
                 break
             else:
-                self.complete += 1
+                self._complete(m, op)
         m.out.clear()
 
     def _say(self, channel: str, fields: tuple[str, ...], start: int, text: str) -> None:
@@ -186,6 +191,13 @@ class Choice:
         if self.journal.all:
             span = self._span(channel, op.start, op.end)
             self.journal.sent("arguments", self.index, op.text, span, op.call)
+
+    def _complete(self, m: Machine, op: Complete) -> None:
+        """From here on a client may have run the call. JSON that the model wrote itself may be none."""
+        self.complete += 1
+        call = None if self.message is None else self.message.calls[op.call]
+        if call is not None and m.dialect.ids == "upstream" and not call.is_complete:
+            m.found("invalid-arguments", op.start, op.end, tool=call.name)
 
     def role(self) -> None:
         """Upstream's first delta may hold nothing but the role."""

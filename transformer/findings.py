@@ -11,7 +11,7 @@ CATALOGUE: Mapping[str, tuple[Level, str]] = {
     # a call that did not become one
     "unclosed-parameter": (
         "error",
-        "<{parameter}> is never closed before </{tool}>, so this call to {tool} went to the client as text",
+        "the parameter {parameter} is not closed before </{tool}>, so this call to {tool} went to the client as text",
     ),
     "truncated-call": ("error", "the answer ended in the middle of a call to {tool}; {fate}"),
     "malformed-call": ("error", "this call to {tool} is malformed ({reason}) and went to the client as text"),
@@ -25,7 +25,7 @@ CATALOGUE: Mapping[str, tuple[Level, str]] = {
     # a call that became one, but not as written
     "unknown-tool": (
         "warning",
-        "the model called {tool}, which was not offered; the client will have to say so",
+        "the model called {tool}, which was not offered; the call was passed on",
     ),
     "call-after-first": (
         "warning",
@@ -33,7 +33,7 @@ CATALOGUE: Mapping[str, tuple[Level, str]] = {
     ),
     "repaired-parameter": (
         "warning",
-        "</{closing}> is missing after {parameter}; the call was read as if it were there",
+        "the value of {parameter} is not followed by {closing}; it was read as if it were",
     ),
     "repaired-call": (
         "warning",
@@ -45,8 +45,11 @@ CATALOGUE: Mapping[str, tuple[Level, str]] = {
         "first place that could be its end",
     ),
     "duplicate-parameter": ("warning", "{parameter} is given more than once; only the first value counts"),
-    "value-not-of-type": ("warning", "{parameter} should be {wanted} and is not; it was sent as a string"),
-    "generated-id": ("warning", "the id {id!r} is {reason}; the call got the id {new!r}"),
+    "value-not-of-type": (
+        "warning",
+        "{parameter} should be of type {wanted} and is not; it was sent as a string",
+    ),
+    "generated-id": ("warning", "{reason}; the call got the id {new!r}"),
     "invalid-arguments": (
         "warning",
         "the arguments of the call to {tool} are not valid JSON; they were passed on as written",
@@ -54,18 +57,21 @@ CATALOGUE: Mapping[str, tuple[Level, str]] = {
     # text that did not reach the client
     "text-after-call": (
         "info",
-        "{count} characters after the call were dropped; models go on to invent its result",
+        "{count} characters behind the call were dropped, as the policy after_call=drop wants",
     ),
     "stray-token": ("info", "{token} stands where it means nothing and was dropped"),
     "empty-section": (
         "info",
-        "{token} begins a section without any call; the token was dropped, the text stays",
+        "{token} begins a section without any call: its tokens were dropped, other text in it stays",
     ),
     # the stream around it
     "bad-json-event": ("error", "an event is not JSON ({reason}) and was not passed on: {excerpt}"),
     "unknown-event": ("info", "an event is JSON but no part of an answer and was not passed on: {excerpt}"),
     "invalid-utf8": ("warning", "an event holds bytes that are not UTF-8; they were replaced"),
-    "lone-surrogate": ("warning", "half of a surrogate pair stands alone and was replaced"),
+    "lone-surrogate": (
+        "warning",
+        "half of a character (of a UTF-16 surrogate pair) stands alone and was replaced",
+    ),
     "not-sse": ("warning", "{count} bytes are no server-sent event and were not passed on: {excerpt}"),
     "event-after-end": ("info", "an event came after the end of the answer and was not passed on: {excerpt}"),
     "upstream-error": ("error", "upstream reported an error: {message}"),

@@ -12,6 +12,7 @@ from transformer.jsontext import missing_end
 from transformer.machine import Machine, size_of
 from transformer.outgoing import Arguments, Begin, Complete
 from transformer.schema import Tool
+from transformer.tagcall import tell_dropped
 
 # A named tuple's own constructor costs as much as the rest of a step; this runs for every delta.
 _new = tuple.__new__
@@ -22,8 +23,8 @@ class JsonCall:
     """The registers of an open call. `raw` is all its text until the client knows of it."""
 
     __slots__ = (
-        "args", "begun", "closer", "dropped", "flows", "header", "id", "index", "keep", "live", "name", "raw", "rejected", "settled",
-        "size", "space", "start", "text_from",
+        "args", "begun", "closer", "dropped", "flows", "header", "id", "index", "keep", "live", "name", "raw",
+        "rejected", "settled", "size", "space", "start", "text_from",
     )  # fmt: skip
 
     def __init__(self, m: Machine, text: str) -> None:
@@ -110,6 +111,7 @@ class JsonCall:
     def begin(self, m: Machine) -> None:
         """Tell the client that the call begins."""
         self.begun = True
+        m.section = None
         m.prose.call(m.pos)
         end = self.start + self.raw.size if self.text_from < 0 else self.text_from
         admitted = m.choice.admit(m, self.name, self.id or None, self.start, end)
@@ -132,12 +134,11 @@ class JsonCall:
                 start = self.text_from if self.text_from >= 0 else end
                 m.out.append(Arguments(self.index, text, start, min(end, start + len(text))))
             if complete:
-                m.out.append(Complete(self.index))
+                m.out.append(Complete(self.index, max(self.text_from, self.start), end))
         self.close(m, end)
 
     def close(self, m: Machine, end: int) -> None:
-        if self.dropped:
-            m.found("call-after-first", self.start, end, tool=self.name)
+        tell_dropped(m, end)
         m.settled += end - self.start - self.settled
         m.prose.call(end)
         m.call = None

@@ -235,14 +235,19 @@ class Machine:
             size = _fitting(text, self._limit - call.size)
         if size == len(text):
             self._step(token, text, name)
-        elif token in (self._text, self._space):
-            self._step(token, text[:size], "")
-        else:
-            self.pos += size
-            call.add(text[:size])
+        elif size:
+            self._take_part(token, text[:size])
         if self.call is not None and (size < len(text) or self.call.size > self._limit):
             self.call.overflow(self)
         return size
+
+    def _take_part(self, token: StrEnum, text: str) -> None:
+        """The part of a token that still belongs to a call that is too long."""
+        if token in (self._text, self._space):
+            self._step(self._space if text.isspace() else self._text, text, "")
+        else:
+            self.pos += len(text)
+            self.call.add(text)
 
     def _step(self, token: StrEnum, text: str, name: str) -> None:
         rule = self._rules[token]

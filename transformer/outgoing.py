@@ -32,9 +32,11 @@ class Arguments(NamedTuple):
 
 
 class Complete(NamedTuple):
-    """The call has all its arguments: from here on a client may have run it."""
+    """The call has all its arguments, which stand from `start` to `end`."""
 
     call: int
+    start: int
+    end: int
 
 
 class Refusal(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -92,7 +92,7 @@ def _size(text: str) -> int:
     return int(number) * unit
 
 
-def _channels(value: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(value, str) or not all(name in CHANNELS for name in value):
+def _channels(value: object) -> tuple[str, ...]:
+    if not isinstance(value, tuple | list | set | frozenset) or not all(name in CHANNELS for name in value):
         raise PolicyError(f"channels are some of {', '.join(CHANNELS)}, not {value!r}")
     return tuple(name for name in CHANNELS if name in value)

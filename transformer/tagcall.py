@@ -19,13 +19,16 @@ class TagCall:
     """
 
     __slots__ = (
-        "ahead", "begun", "depth", "dropped", "end", "fragments", "given", "id", "index", "key",
-        "key_start", "live", "name", "offered", "pair", "past", "region", "region_start", "settled", "size", "start", "tool",
-        "unsent",
+        "ahead", "begun", "closer", "depth", "dropped", "end", "fragments", "given", "id", "index", "key",
+        "key_start", "live", "name", "offered", "pair", "past", "region", "region_start", "settled", "size",
+        "start", "tool", "unsent",
     )  # fmt: skip
 
-    def __init__(self, m: Machine, name: str, start: int, live: bool = True) -> None:
+    def __init__(
+        self, m: Machine, name: str, start: int, live: bool = True, closer: str | None = None
+    ) -> None:
         self.name = name
+        self.closer = closer
         self.start = start
         self.tool: Tool | None = m.tool(name)
         self.offered = self.tool is not None
@@ -55,6 +58,11 @@ class TagCall:
         self.size += size_of(text)
         if self.live:
             self.unsent += text
+
+    @property
+    def closing_tag(self) -> str:
+        """What ends the open value: the tag of its name, or the dialect's one word for all."""
+        return self.closer or f"</{self.key}>"
 
     def raw(self) -> str:
         return str(self.past) + str(self.region)
@@ -149,21 +157,26 @@ def deliver(m: Machine, end: int) -> None:
     rest = call.fragments.finish()
     if not call.dropped:
         m.out.append(Arguments(call.index, rest, call.start + call.settled, end))
-        m.out.append(Complete(call.index))
+        m.out.append(Complete(call.index, call.start, end))
         for note in call.fragments.notes:
             m.found(note.code, note.start, note.end, **note.values)
-    else:
-        m.found("call-after-first", call.start, end, tool=call.name)
+    tell_dropped(m, end)
     m.settled += end - call.start - call.settled
     m.call = None
     m.prev = "\n"
 
 
+def tell_dropped(m: Machine, end: int) -> None:
+    """A call that the client does not get is named; one that was refused has been."""
+    call = m.call
+    if call.dropped and not m.choice.refuses(call.name):
+        m.found("call-after-first", call.start, end, tool=call.name)
+
+
 def leave(m: Machine) -> None:
     """A call that the client has in part is left as it is."""
     call: TagCall = m.call
-    if call.dropped:
-        m.found("call-after-first", call.start, m.pos, tool=call.name)
+    tell_dropped(m, m.pos)
     m.settled += m.pos - call.start - call.settled
     m.prose.call(m.pos)
     m.call = None

@@ -95,9 +95,19 @@ def tell_unfinished(m: Machine, closing: str) -> None:
     if call.begun:
         m.found("truncated-call", call.start, end, tool=call.name, fate="the client keeps what it has of it")
     elif call.key and closing in str(call.region):
-        m.found("unclosed-parameter", call.key_start, end, parameter=call.key, tool=call.name)
+        _tell_unclosed(m, closing)
     elif call.offered or not m.choice.tools_known:
         m.found("truncated-call", call.start, end, tool=call.name, fate="it went to the client as text")
+
+
+def _tell_unclosed(m: Machine, closing: str) -> None:
+    """The call ends, but its value does not: there is no closing tag, or no structure behind it."""
+    call: TagCall = m.call
+    if call.closing_tag not in str(call.region):
+        m.found("unclosed-parameter", call.key_start, m.pos, parameter=call.key, tool=call.name)
+    elif call.offered:
+        reason = f"behind {call.closing_tag} stands neither a parameter nor {closing}"
+        m.found("malformed-call", call.key_start, m.pos, tool=call.name, reason=reason)
 
 
 def may_repair(m: Machine, key: str) -> bool:

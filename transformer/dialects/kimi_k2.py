@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum, auto
 
-from transformer.dialects.tables import table
+from transformer.dialects.tables import Tokens, table
 from transformer.jsoncall import JsonCall, fitting_tools
 from transformer.lexer import Lexicon, beginnings, upto
 from transformer.machine import Dialect, Machine, Rule
@@ -16,7 +16,9 @@ from transformer.tags import ignore, prose
 class State(StrEnum):
     TEXT = auto()
     SECTION = auto()  # inside a section, or behind a call that needed none
-    HEADER = auto()  # behind <|tool_call_begin|>: the id, which holds the name
+    HEADER = auto()  # behind <|tool_call_begin|>, before the id
+    ID = auto()  # the id, which holds the name
+    ID_END = auto()  # behind the id
     ARGUMENTS = auto()  # JSON, outside its strings
     STRING = auto()  # JSON, inside a string: a token here is data
     DONE = auto()
@@ -45,6 +47,7 @@ _MARKERS = {
     "<|tool_call_end|>": Token.CALL_END,
     '"': Token.QUOTE,
 }
+_SHOWN = 60  # characters of a header in a sentence
 _WORDS = [word for word in _MARKERS if word != '"']
 _ANY = "|".join(re.escape(word) for word in _WORDS)
 _PARTIAL = re.compile(beginnings(*_WORDS) + r"\Z")
@@ -52,11 +55,13 @@ _OUTSIDE = Lexicon(upto("<"), re.compile(_ANY), _PARTIAL)
 _JSON = Lexicon(upto('<"'), re.compile(f'{_ANY}|"'), _PARTIAL)
 # Inside a string an escape is two characters like others: only the quote that ends it counts, and a
 # backslash that is the last character so far.
+# An id has no whitespace: what has some in the middle is prose that names the token.
+_IN_HEADER = Lexicon(re.compile(r"[^<\s]*+[<\s]"), re.compile(rf"{_ANY}|\s+"), _PARTIAL)
 _IN_STRING = Lexicon(re.compile(r'(?:[^"\\]++|\\.)*+["\\]', re.DOTALL), re.compile('"'), re.compile(r"\\\Z"))
 
 
 def classify(m: Machine, text: str, match: re.Match[str]) -> tuple[StrEnum, str]:
-    return _MARKERS[match.group()], ""
+    return _MARKERS.get(match.group(), Token.SPACE), ""
 
 
 def undecided(m: Machine, text: str, start: int) -> bool:
@@ -68,21 +73,25 @@ def leftover(m: Machine, rest: str) -> StrEnum:
 
 
 def begin_section(m: Machine, text: str, name: str) -> None:
-    end_section(m, text, name)
+    _tell_empty(m, None)
+    m.settled += len(text)
+    if m.prose.quiet:
+        m.prose.call(m.pos)
     m.section = (m.pos - len(text), m.pos)
 
 
 def end_section(m: Machine, text: str, name: str) -> None:
-    """Section tokens always vanish, with the whitespace between a call and them; one without any call is named."""
-    _tell_empty(m)
+    """Section tokens always vanish, with the whitespace between a call and them; without a call they are named."""
+    _tell_empty(m, m.pos)
     m.settled += len(text)
     if m.prose.quiet:
         m.prose.call(m.pos)
 
 
-def _tell_empty(m: Machine) -> None:
+def _tell_empty(m: Machine, end: int | None) -> None:
     if m.section is not None:
-        m.found("empty-section", *m.section, token="<|tool_calls_section_begin|>")
+        start, behind = m.section
+        m.found("empty-section", start, behind if end is None else end, token="<|tool_calls_section_begin|>")
         m.section = None
 
 
@@ -92,13 +101,17 @@ def drop_token(m: Machine, text: str, name: str) -> None:
 
 
 def begin_call(m: Machine, text: str, name: str) -> None:
-    m.section = None
     m.call = JsonCall(m, text)
 
 
 def header(m: Machine, text: str, name: str) -> None:
     m.call.header.append(text)
     m.call.add(text)
+
+
+def not_a_call(m: Machine, text: str, name: str) -> None:
+    m.call.release(m)
+    m.say(text)
 
 
 def begin_arguments(m: Machine, text: str, name: str) -> None:
@@ -203,8 +216,12 @@ def _no_call(m: Machine, end: int) -> None:
         m.found("stray-token", call.start, end, token="<|tool_call_begin|>")
         call.close(m, end)
         return
-    m.found("malformed-call", call.start, end, tool=str(call.header).strip(), reason="it has no arguments")
+    m.found("malformed-call", call.start, end, tool=_named_so_far(call), reason="it has no arguments")
     call.release(m)
+
+
+def _named_so_far(call: JsonCall) -> str:
+    return str(call.header).strip()[:_SHOWN] or "no tool yet"
 
 
 def no_call_then_call(m: Machine, text: str, name: str) -> None:
@@ -223,19 +240,19 @@ def no_call_then_end(m: Machine, text: str, name: str) -> None:
 
 
 def end_in_section(m: Machine, text: str, name: str) -> None:
-    _tell_empty(m)
+    _tell_empty(m, None)
 
 
 def end_in_header(m: Machine, text: str, name: str) -> None:
     """The answer ended before the arguments began."""
     call: JsonCall = m.call
-    tool = str(call.header).strip()
-    if call.closer and not tool:
+    if call.closer and not str(call.header).strip():
         _no_call(m, m.pos)
     else:
         fate = "it went to the client as text"
-        m.found("truncated-call", call.start, m.pos, tool=tool or "no tool yet", fate=fate)
+        m.found("truncated-call", call.start, m.pos, tool=_named_so_far(call), fate=fate)
         call.release(m)
+    _tell_empty(m, None)
 
 
 def end_in_arguments(m: Machine, text: str, name: str) -> None:
@@ -244,16 +261,26 @@ def end_in_arguments(m: Machine, text: str, name: str) -> None:
     if call.rejected:
         m.call = None
     elif call.text_from < 0:
-        m.found("truncated-call", call.start, m.pos, tool=call.id, fate="it went to the client as text")
+        fate = "it went to the client as text"
+        m.found("truncated-call", call.start, m.pos, tool=_named_so_far(call), fate=fate)
         call.release(m)
     elif not call.repair(m) and _named(m):
         fate = "it was closed as it is"
         m.found("truncated-call", call.start, m.pos, tool=call.name, fate=fate)
         call.deliver(m, m.pos, complete=False)
+    _tell_empty(m, None)
 
 
 S, T = State, Token
 _PLAIN = (T.TEXT, T.SPACE, T.QUOTE)
+_BEHIND_HEADER: dict[Tokens, Rule] = {
+    T.ARGUMENT_BEGIN: Rule(S.ARGUMENTS, begin_arguments, "the id is complete"),
+    T.CALL_END: Rule(S.SECTION, complete_without_arguments, "a call without arguments"),
+    T.CALL_BEGIN: Rule(S.HEADER, no_call_then_call, "the one before it was no call"),
+    T.SECTION_BEGIN: Rule(S.SECTION, no_call_then_section, "the one before it was no call"),
+    T.SECTION_END: Rule(S.TEXT, no_call_then_end, "the one before it was no call"),
+    T.END: Rule(S.DONE, end_in_header, "the answer ended before the arguments"),
+}
 
 TRANSITIONS = table(
     tuple(Token),
@@ -280,13 +307,25 @@ TRANSITIONS = table(
         ),
         S.HEADER: (
             {
-                (*_PLAIN, T.CUT): Rule(S.HEADER, header, "the id of the call"),
-                T.ARGUMENT_BEGIN: Rule(S.ARGUMENTS, begin_arguments, "the id is complete"),
-                T.CALL_END: Rule(S.SECTION, complete_without_arguments, "a call without arguments"),
-                T.CALL_BEGIN: Rule(S.HEADER, no_call_then_call, "the one before it was no call"),
-                T.SECTION_BEGIN: Rule(S.SECTION, no_call_then_section, "the one before it was no call"),
-                T.SECTION_END: Rule(S.TEXT, no_call_then_end, "the one before it was no call"),
-                T.END: Rule(S.DONE, end_in_header, "the answer ended before the arguments"),
+                T.SPACE: Rule(S.HEADER, header, "whitespace before the id"),
+                (T.TEXT, T.QUOTE, T.CUT): Rule(S.ID, header, "the id of the call"),
+                **_BEHIND_HEADER,
+            },
+            None,
+        ),
+        S.ID: (
+            {
+                T.SPACE: Rule(S.ID_END, header, "whitespace behind the id"),
+                (T.TEXT, T.QUOTE, T.CUT): Rule(S.ID, header, "more of the id"),
+                **_BEHIND_HEADER,
+            },
+            None,
+        ),
+        S.ID_END: (
+            {
+                (T.SPACE, T.CUT): Rule(S.ID_END, header, "more whitespace behind the id"),
+                (T.TEXT, T.QUOTE): Rule(S.TEXT, not_a_call, "a token merely named in prose"),
+                **_BEHIND_HEADER,
             },
             None,
         ),
@@ -338,7 +377,9 @@ KIMI_K2 = Dialect(
     lexicons={
         State.TEXT: _OUTSIDE,
         State.SECTION: _OUTSIDE,
-        State.HEADER: _OUTSIDE,
+        State.HEADER: _IN_HEADER,
+        State.ID: _IN_HEADER,
+        State.ID_END: _IN_HEADER,
         State.ARGUMENTS: _JSON,
         State.STRING: _IN_STRING,
         State.DONE: _OUTSIDE,

@@ -149,7 +149,8 @@ def begin_wrapper_anew(m: Machine, text: str, name: str) -> None:
 def begin_function(m: Machine, text: str, name: str) -> None:
     """The call takes in its <tool_call>, if there was one."""
     wrapper: TagCall | None = m.call
-    m.call = TagCall(m, name, m.pos - len(text) if wrapper is None else wrapper.start)
+    start = m.pos - len(text) if wrapper is None else wrapper.start
+    m.call = TagCall(m, name, start, closer="</parameter>")
     if wrapper is not None:
         m.call.add(wrapper.raw())
     m.call.add(text)
@@ -163,6 +164,16 @@ def begin_function_anew(m: Machine, text: str, name: str) -> None:
 def not_a_wrapper(m: Machine, text: str, name: str) -> None:
     m.wrapped = False
     not_a_call(m, text, name)
+
+
+def not_a_function(m: Machine, text: str, name: str) -> None:
+    """A function merely named in prose, or one whose parameter cannot be read."""
+    call: TagCall = m.call
+    if text.lstrip().startswith("<parameter="):
+        end = m.pos - len(text.lstrip()) + len("<parameter=")
+        reason = "<parameter= is not followed by a name and >"
+        m.found("malformed-call", call.start, end, tool=call.name, reason=reason)
+    not_a_wrapper(m, text, name)
 
 
 def maybe_end(m: Machine, text: str, name: str) -> None:
@@ -189,7 +200,7 @@ def inline_parameter(m: Machine, text: str, name: str) -> None:
     if call.key:
         call.commit(m, call.end)
     start = m.pos - len(text) + len(name) + 12
-    m.found("repaired-parameter", m.pos - len(text), m.pos, parameter=name, closing=f"parameter={name}")
+    m.found("repaired-parameter", m.pos - len(text), m.pos, parameter=name, closing="> and a newline")
     value = text[len(name) + 12 : -len("</parameter>")]
     call.add(text[: len(name) + 12])
     call.open(m, name)
@@ -202,7 +213,7 @@ def inline_parameter(m: Machine, text: str, name: str) -> None:
 def _tell_repaired(m: Machine) -> None:
     call: TagCall = m.call
     start = call.region_start
-    m.found("repaired-parameter", start, start + call.end, parameter=call.key, closing="parameter")
+    m.found("repaired-parameter", start, start + call.end, parameter=call.key, closing="</parameter>")
 
 
 def complete_call(m: Machine, text: str, name: str) -> None:
@@ -325,7 +336,7 @@ TRANSITIONS = table(
                 T.FUNCTION: Rule(S.FUNCTION, begin_function_anew, "the one before it was text"),
                 T.END: Rule(S.DONE, end_inside, "the answer ended behind <function="),
             },
-            Rule(S.TEXT, not_a_wrapper, "a tag merely named in prose, or a broken <parameter="),
+            Rule(S.TEXT, not_a_function, "a tag merely named in prose, or a broken <parameter="),
         ),
         S.VALUE: (
             {

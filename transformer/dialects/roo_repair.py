@@ -60,7 +60,11 @@ def _close(m: Machine, parts: list[tuple[str, str, int, bool]], text: str, close
     for position, (name, value, start, whole) in enumerate(parts):
         if not whole:
             m.found(
-                "repaired-parameter", base + start, base + start + len(value), parameter=name, closing=name
+                "repaired-parameter",
+                base + start,
+                base + start + len(value),
+                parameter=name,
+                closing=f"</{name}>",
             )
         if position:
             call.also(m, name, value, base + start)

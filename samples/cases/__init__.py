@@ -1,0 +1,27 @@
+"""The samples as tables: for every dialect, what the model says and what should become of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from samples.cases import (
+    kimi_k2,
+    kimi_k2_trouble,
+    passthrough,
+    qwen3_coder,
+    qwen3_coder_trouble,
+    roo_xml_streams,
+    roo_xml_trouble,
+    roo_xml_values,
+)
+from samples.cases.case import Case, Outcome
+from samples.cases.upstream import Meta
+
+CASES: Mapping[str, Sequence[Case]] = {
+    "roo-xml": [*roo_xml_values.CASES, *roo_xml_trouble.CASES, *roo_xml_streams.CASES],
+    "qwen3-coder": [*qwen3_coder.CASES, *qwen3_coder_trouble.CASES],
+    "kimi-k2": [*kimi_k2.CASES, *kimi_k2_trouble.CASES],
+    "passthrough": passthrough.CASES,
+}
+
+__all__ = ["CASES", "Case", "Meta", "Outcome"]

@@ -1,0 +1,195 @@
+"""The samples: what their tables promise is what the transformer makes of them, in every cut."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from samples import build
+from samples.cases import CASES, Case, Outcome
+from tests.helpers import (
+    Result,
+    check_records,
+    codes,
+    every_split,
+    message_behind,
+    message_result,
+    results,
+    upstream_events,
+)
+from transformer import Delta, StreamTransformer
+from transformer.journal import Keep
+from workbench.chunks import Chunking
+from workbench.recipe import Wishes, make_recipe
+from workbench.tape import Tape, read_tape
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+FILES = sorted(path.relative_to(SAMPLES).as_posix() for path in SAMPLES.glob("*/*.jsonl"))
+TABLE = {f"{dialect}/{case.name}.jsonl": case for dialect, cases in CASES.items() for case in cases}
+FAILURES = {*range(1, 29), *range(56, 61)}  # those of FAILURES.md that concern these dialects
+
+# Streams that are the text of a message and nothing else: the same answer could have come in one piece.
+MESSAGES = [
+    name
+    for name, case in TABLE.items()
+    if not (case.raw or case.broke or any(outcome.error for outcome in case.outcomes))
+    and not {"native-calls", "lone-surrogate"} & set(case.findings)
+]
+
+every_sample = pytest.mark.parametrize("name", TABLE)
+
+
+def replay(
+    tape: Tape, reads: Iterable[bytes], records: Keep = "all"
+) -> tuple[list[bytes], StreamTransformer]:
+    """What the client gets for each read and at the end, which is the one on the tape."""
+    assert tape.end is not None
+    transformer = make_recipe(tape.header, Wishes()).stream(records)
+    sent = [transformer.feed(read) for read in reads]
+    broke = tape.end.value.get("error")
+    sent.append(transformer.finish() if broke is None else transformer.fail(broke))
+    return sent, transformer
+
+
+def gets(case: Case, sent: list[bytes], transformer: StreamTransformer) -> dict[int, Result]:
+    """What a strict client joins; upstream's own stream, passed on raw, is not for strict clients."""
+    if not case.raw:
+        return results(b"".join(sent))
+    assert transformer.completion is not None
+    errors = [event["error"] for event in upstream_events(b"".join(sent)) if "error" in event]
+    return {0: replace(message_result(transformer.completion), error=errors[0] if errors else None)}
+
+
+def cuts(data: bytes) -> Iterator[list[bytes]]:
+    """Whole, byte by byte, one event per read, and five random ones."""
+    yield from islice(every_split(data), 3)
+    for seed in range(5):
+        yield list(Chunking.parse(f"random:{seed}").cut(data))
+
+
+def test_every_row_of_the_tables_has_its_file_and_no_other_file_is_there():
+    assert sorted(TABLE) == FILES
+
+
+def test_the_files_are_what_the_tables_give():
+    for name, data in build.build().items():
+        assert (SAMPLES / name).read_bytes() == data, f"{name} is old: run python samples/build.py"
+
+
+def test_the_readme_lists_exactly_the_samples():
+    linked = re.findall(
+        r"^\| \[([\w-]+)\]\(([\w./-]+)\) \|", (SAMPLES / "README.md").read_text("utf-8"), re.M
+    )
+    assert sorted(path for _, path in linked) == FILES
+    assert all(path.endswith(f"/{name}.jsonl") for name, path in linked)
+
+
+def test_every_pattern_of_failures_has_a_sample():
+    assert FAILURES - {number for case in TABLE.values() for number in case.failure} == set()
+
+
+@every_sample
+def test_it_opens_complete_and_says_what_it_is(name: str):
+    tape = read_tape(SAMPLES / name)
+    assert tape.complete and tape.problem is None
+    header = tape.header
+    assert {"about", "dialect", "model", "started", "ids", "now", "request"} <= header.keys()
+    assert header["dialect"] == name.partition("/")[0]
+    assert 20 <= len(header["about"]) <= 140 and header["about"].isprintable()
+    assert header["request"]["stream"] is True
+    assert [line.value["side"] for line in tape.of("status")] == ["upstream", "client"]
+    times = [line.t for line in tape.lines]
+    assert times == sorted(times) and times[0] > 0
+    assert tape.lines[-1].kind == "end"
+
+
+@every_sample
+def test_its_own_reads_give_what_was_sent(name: str):
+    tape = read_tape(SAMPLES / name)
+    sent, _ = replay(tape, tape.reads)
+    times = [line.t for line in tape.lines if line.kind in ("read", "end")]
+    recorded = [(line.t, line.data) for line in tape.of("sent") if "by" not in line.value]
+    assert recorded == [(t, piece) for t, piece in zip(times, sent, strict=True) if piece]
+
+
+@every_sample
+def test_it_comes_out_as_its_table_says(name: str):
+    case, tape = TABLE[name], read_tape(SAMPLES / name)
+    sent, transformer = replay(tape, tape.reads)
+    assert codes(transformer) == list(case.findings)
+    got = gets(case, sent, transformer)
+    assert sorted(got) == list(range(len(case.outcomes)))
+    for index, outcome in enumerate(case.outcomes):
+        check_outcome(got[index], outcome, tape.header["now"])
+    if case.raw:
+        assert b"".join(sent) == b"".join(tape.reads)
+
+
+def check_outcome(got: Result, wanted: Outcome, now: int) -> None:
+    assert got.content == wanted.content
+    assert got.reasoning == wanted.reasoning
+    assert [name for name, _ in got.calls] == [name for name, _ in wanted.calls]
+    for (_, arguments), (_, expected) in zip(got.calls, wanted.calls, strict=True):
+        if isinstance(expected, str):
+            assert arguments == expected
+        else:
+            assert in_order(json.loads(arguments)) == in_order(expected)
+    assert got.finish_reason == wanted.finish_reason
+    if wanted.ids is not None:
+        assert got.ids == [id.format(now=now) for id in wanted.ids]
+    assert got.usage == wanted.usage
+    assert (got.error or {}).get("message") == wanted.error
+
+
+def in_order(value: Any) -> str:
+    """Compares like the value, but for the order of keys, which is the model's, and 1 is not true."""
+    return json.dumps(value)
+
+
+@every_sample
+def test_every_cut_gives_the_same(name: str):
+    case, tape = TABLE[name], read_tape(SAMPLES / name)
+    data = b"".join(tape.reads)
+    wanted = None
+    for number, reads in enumerate(cuts(data)):
+        sent, transformer = replay(tape, reads, "all" if number < 3 else "findings")
+        got = gets(case, sent, transformer)
+        seen = (got, {index: result.texts for index, result in got.items()}, codes(transformer))
+        wanted = wanted or seen
+        assert seen == wanted, f"reads of {[len(read) for read in reads][:40]} bytes"
+        assert transformer.unaccounted == 0
+        if number == 0:
+            check_records(transformer, data)
+            check_no_markup(transformer)
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_the_stream_and_the_whole_message_agree(name: str):
+    tape = read_tape(SAMPLES / name)
+    sent, transformer = replay(tape, tape.reads)
+    twin = make_recipe(tape.header, Wishes()).message("findings")
+    behind = message_behind(b"".join(tape.reads))
+    for index, got in results(b"".join(sent)).items():
+        for body in (transformer.completion, twin.convert(behind)):
+            assert body is not None
+            whole = message_result(body, index)
+            assert replace(whole, usage=None) == replace(got, usage=None)
+
+
+def check_no_markup(transformer: StreamTransformer) -> None:
+    """No character of a call that was converted is also in a text that the client got."""
+    deltas = [record for record in transformer.records if isinstance(record, Delta) and record.span]
+    calls = [delta.span for delta in deltas if delta.kind in ("call", "arguments")]
+    texts = [delta.span for delta in deltas if delta.kind in ("content", "reasoning")]
+    for call in calls:
+        for text in texts:
+            assert call is not None and text is not None
+            same = (call.choice, call.channel) == (text.choice, text.channel)
+            assert not same or text.end <= call.start or call.end <= text.start, (call, text)
