@@ -17,9 +17,9 @@ policy      the switches a user may set
 Nothing in this package reads a clock, draws a random number, does I/O or logs.
 """
 
+from transformer.dialect import Dialect, Rule
 from transformer.dialects import DIALECTS
 from transformer.ids import call_ids
-from transformer.machine import Dialect, Rule
 from transformer.pipeline import StreamTransformer
 from transformer.policy import Policy, PolicyError
 from transformer.prompt import BUILTIN_TEMPLATES, TemplateFailed, Wording, prompt_for

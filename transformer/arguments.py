@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-import json
-import re
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
-import orjson
-
+from transformer.literals import NUMBER, array, json_text, object_, python_literal, quote, scalar, trim
 from transformer.nested import Element, Tree, elements, grouped, members
 from transformer.schema import branches, declared, required
 
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?)([0-9]+))?")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_OUTERMOST = {"[": "array", "{": "object"}
 _EMPTY = {"array": "[]", "object": "{}"}
 
 
@@ -41,20 +33,6 @@ def convert_repeated(texts: Sequence[str], schema: Any, root: Any = None) -> Val
         return conversion.value(texts[0], schema)
     value = conversion.repeated(texts, schema)
     return value._replace(fits=value.fits and conversion.may_repeat(schema))
-
-
-def quote(text: str) -> str:
-    """A JSON string, non-ASCII as it is. Only half a surrogate pair, which UTF-8 cannot hold, is escaped."""
-    try:
-        return orjson.dumps(text).decode()
-    except TypeError:
-        return _encodable(json.dumps(text, ensure_ascii=False))
-
-
-def trim(text: str) -> str:
-    """The text minus exactly one newline at each end."""
-    text = text[2:] if text.startswith("\r\n") else text.removeprefix("\n")
-    return text[:-2] if text.endswith("\r\n") else text.removesuffix("\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +80,10 @@ class _Conversion:
         words, plain = shape.words, None
         if "string" in words:
             if len(words) > 1:
-                plain = "null" if "null" in words and trim(text) == "null" else _json(text.strip(), words)
+                plain = "null" if "null" in words and trim(text) == "null" else json_text(text.strip(), words)
             return Value(plain or quote(trim(text)), True, shape.wanted)
         bare = text.strip()
-        plain = _scalar(bare, words) or _json(bare, words) or _literal(bare, words)
+        plain = scalar(bare, words) or json_text(bare, words) or python_literal(bare, words)
         if plain:
             return Value(plain, True, shape.wanted)
         return self.structure(bare, shape, level) or Value(quote(trim(text)), False, shape.wanted)
@@ -149,7 +127,7 @@ class _Conversion:
             return None
         values = {name: self.member(texts, schemas[name], level + 1) for name, texts in groups.items()}
         unfit = [f"{value.wanted} in <{name}>" for name, value in values.items() if not value.fits]
-        written = _object({name: value.json for name, value in values.items()})
+        written = object_({name: value.json for name, value in values.items()})
         return Value(written, not unfit, unfit[0] if unfit else shape.wanted)
 
     def may_repeat(self, schema: Any) -> bool:
@@ -167,7 +145,7 @@ class _Conversion:
         bare, item = text.strip(), self.shape(shape.items)
         # In a list of lists each occurrence is a list of its own.
         if "array" in shape.words and "array" not in item.words:
-            given = _json(bare, ["array"]) or _literal(bare, ["array"])
+            given = json_text(bare, ["array"]) or python_literal(bare, ["array"])
             if given:
                 return Value(given[1:-1].strip(), True, shape.wanted)
             several = self.several(elements(bare, level), shape, item, level)
@@ -187,7 +165,7 @@ class _Conversion:
 def _list(shape: _Shape, items: list[Value]) -> Value:
     unfit = [item.wanted for item in items if not item.fits]
     # A piece that was an empty list adds nothing, not even a comma.
-    written = _array(item.json for item in items if item.json)
+    written = array(item.json for item in items if item.json)
     return Value(written, not unfit, unfit[0] if unfit else shape.wanted)
 
 
@@ -204,100 +182,8 @@ def _likeness(schema: Mapping[str, Any], names: Set[str]) -> tuple[bool, bool]:
 def _inferred(found: Tree) -> str:
     """Nested tags of which the schema says nothing: numbers and booleans are what they look like."""
     if isinstance(found, dict):
-        return _object({name: _inferred(child) for name, child in found.items()})
+        return object_({name: _inferred(child) for name, child in found.items()})
     if isinstance(found, list):
-        return _array(map(_inferred, found))
+        return array(map(_inferred, found))
     bare = found.strip()
-    return bare if bare in ("true", "false") or _NUMBER.fullmatch(bare) else quote(trim(found))
-
-
-def _array(items: Iterable[str]) -> str:
-    return f"[{','.join(items)}]"
-
-
-def _object(members: Mapping[str, str]) -> str:
-    return "{" + ",".join(f"{quote(name)}:{value}" for name, value in members.items()) + "}"
-
-
-def _scalar(bare: str, words: Collection[str]) -> str | None:
-    """Null, a boolean, or a number exactly as it is written."""
-    if "null" in words and bare in ("null", "None"):
-        return "null"
-    if "boolean" in words and bare.lower() in ("true", "false"):
-        return bare.lower()
-    if not ("number" in words or "integer" in words):
-        return None
-    number = _NUMBER.fullmatch(bare)
-    return bare if number and ("number" in words or _is_integral(number)) else None
-
-
-def _is_integral(number: re.Match[str]) -> bool:
-    """Decided by counting digits: `1e999999999` must not be computed, nor a million digits converted."""
-    whole, fraction, sign, exponent = (part or "" for part in number.groups())
-    digits = (whole + fraction).rstrip("0")
-    if not digits:
-        return True
-    exponent = exponent.lstrip("0")
-    # An exponent of so many digits outweighs any text that fits in memory.
-    shift = int(exponent or "0") if len(exponent) < 20 else 10**20
-    return len(digits) <= len(whole) + (-shift if sign == "-" else shift)
-
-
-def _json(bare: str, words: Collection[str]) -> str | None:
-    """The text itself if it is JSON whose outermost type is wanted."""
-    if _OUTERMOST.get(bare[:1]) not in words:
-        return None
-    try:
-        orjson.loads(bare)
-    except ValueError:
-        # orjson refuses some JSON: half surrogate pairs, numbers beyond a double.
-        try:
-            json.loads(bare, parse_int=str, parse_float=str, parse_constant=_refuse)
-        except (ValueError, RecursionError):
-            return None
-    return _encodable(bare)
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")
-
-
-def _encodable(written: str) -> str:
-    return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", written)
-
-
-def _literal(bare: str, words: Collection[str]) -> str | None:
-    """A Python list, tuple, set or dict as JSON, if that type is wanted."""
-    if bare[:1] not in ("[", "(", "{") or bare[-1:] not in ("]", ")", "}"):
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            node = ast.parse(bare, mode="eval").body
-        written = _written(node)
-    except Exception:
-        # Python's parser has many ways to refuse a text, MemoryError and RecursionError among them.
-        return None
-    return written if _OUTERMOST.get(written[0]) in words else None
-
-
-def _written(node: ast.expr) -> str:
-    """Not `literal_eval`: a set made of strings would come out in another order in every process."""
-    match node:
-        case ast.Constant(value=str() as text):
-            return quote(text)
-        case ast.Constant(value=value):
-            return json.dumps(value, allow_nan=False)
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float())):
-            return json.dumps(ast.literal_eval(node), allow_nan=False)
-        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
-            return _array(map(_written, items))
-        case ast.Dict(keys=keys, values=values):
-            return _object({_key(key): _written(value) for key, value in zip(keys, values, strict=True)})
-    raise ValueError("not a literal")
-
-
-def _key(node: ast.expr | None) -> str:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    raise ValueError("a key of a JSON object is a string")
+    return bare if bare in ("true", "false") or NUMBER.fullmatch(bare) else quote(trim(found))

@@ -20,9 +20,9 @@ class Choice:
     """Takes the text of its channels and tells the client, in order, what became of it."""
 
     __slots__ = (
-        "_fields", "_ids", "_machines", "_offsets", "calls", "client", "complete", "finish_event", "finished", "index",
-        "journal", "message", "native", "next_index", "number", "policy", "refused", "role_sent", "said",
-        "setting", "tools", "tools_known", "upstream_finish",
+        "_fields", "_ids", "_machines", "_offsets", "calls", "client", "complete", "finish_event", "finished",
+        "index", "journal", "message", "native", "next_index", "number", "policy", "refused", "role_sent",
+        "said", "setting", "tools", "tools_known", "upstream_finish",
     )  # fmt: skip
 
     def __init__(

@@ -11,7 +11,8 @@ CATALOGUE: Mapping[str, tuple[Level, str]] = {
     # a call that did not become one
     "unclosed-parameter": (
         "error",
-        "the parameter {parameter} is not closed before </{tool}>, so this call to {tool} went to the client as text",
+        "the parameter {parameter} is not closed before </{tool}>, so this call to {tool} went to the client "
+        "as text",
     ),
     "truncated-call": ("error", "the answer ended in the middle of a call to {tool}; {fate}"),
     "malformed-call": ("error", "this call to {tool} is malformed ({reason}) and went to the client as text"),
@@ -78,9 +79,10 @@ CATALOGUE: Mapping[str, tuple[Level, str]] = {
     "upstream-broke": ("error", "upstream broke off: {message}"),
     "broke-after-call": (
         "error",
-        "upstream broke off after a complete call ({message}); the answer was closed with that call, because a "
-        "client that asks again would run the tool twice",
+        "upstream broke off after a complete call ({message}); the answer was closed with that call, because "
+        "a client that asks again would run the tool twice",
     ),
+    "broke-after-end": ("info", "upstream broke off, but the answer was whole already: {message}"),
     "empty-answer": ("error", "upstream sent no answer at all"),
     "empty-turn": ("warning", "the answer has neither text nor a call"),
     "finish-contradicts": (

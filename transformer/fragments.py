@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from transformer.arguments import convert, convert_repeated, quote, trim
+from transformer.arguments import convert, convert_repeated
+from transformer.literals import quote, trim
 from transformer.schema import Tool
 
 

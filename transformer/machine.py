@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from transformer.dialect import Dialect, Rule
 from transformer.fences import Fences
-from transformer.lexer import Lexicon
-from transformer.policy import Policy
 from transformer.outgoing import Op
 from transformer.prose import Prose
 from transformer.records import Span
@@ -19,56 +14,6 @@ from transformer.schema import Tool
 
 if TYPE_CHECKING:
     from transformer.choice import Choice
-
-Action = Callable[["Machine", str, str], None]
-
-
-class Rule(NamedTuple):
-    """What one token does in one state: where it leads, what is done, and why that is right."""
-
-    to: StrEnum
-    action: Action
-    why: str
-
-    @property
-    def name(self) -> str:
-        return self.action.__name__.replace("_", " ")
-
-
-Table = Mapping[tuple[StrEnum, StrEnum], Rule]
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """One way to write calls as text: its table, how its text becomes tokens, and its defaults."""
-
-    name: str
-    summary: str
-    policy: Policy
-    states: tuple[StrEnum, ...]
-    tokens: tuple[StrEnum, ...]
-    transitions: Table
-    text: StrEnum  # the token for characters that mean nothing
-    space: StrEnum  # the token for whitespace that means nothing
-    end: StrEnum  # the token for the end of the answer
-    lexicons: Mapping[StrEnum, Lexicon]  # per state
-    classify: Callable[[Machine, str, re.Match[str]], tuple[StrEnum, str]]
-    undecided: Callable[[Machine, str, int], bool]
-    leftover: Callable[[Machine, str], StrEnum] | None = None  # a beginning of a token at the end
-    fenced: bool = False  # code fences make a difference
-    ids: Literal["generated", "upstream"] = "generated"
-
-    @property
-    def initial(self) -> StrEnum:
-        return self.states[0]
-
-    @cached_property
-    def compiled(self) -> dict[StrEnum, tuple[dict[StrEnum, Rule], Lexicon]]:
-        """The table by state, so that a step is one lookup."""
-        return {
-            state: ({token: self.transitions[state, token] for token in self.tokens}, self.lexicons[state])
-            for state in self.states
-        }
 
 
 class Machine:
@@ -80,10 +25,9 @@ class Machine:
     """
 
     __slots__ = (
-        "_again", "_at", "_compiled", "_journal", "_lexicon", "_limit", "_loop", "_rest", "_rules", "_space", "_starts", "_text",
-        "call",
-        "channel", "choice", "dialect", "examples", "fences", "offered_until", "out", "pos", "prev", "prose",
-        "received", "section", "settled", "state", "wrapped",
+        "_again", "_at", "_compiled", "_journal", "_lexicon", "_limit", "_loop", "_rest", "_rules", "_space",
+        "_starts", "_text", "call", "channel", "choice", "dialect", "examples", "fences", "offered_until",
+        "out", "pos", "prev", "prose", "received", "section", "settled", "state", "wrapped",
     )  # fmt: skip
 
     def __init__(self, dialect: Dialect, choice: Choice, channel: str) -> None:

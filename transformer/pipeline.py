@@ -7,8 +7,9 @@ from typing import Any
 
 from transformer.answer import Answer
 from transformer.deltas import Object, as_error
+from transformer.events import EventReader
+from transformer.dialect import Dialect
 from transformer.journal import Journal, Keep
-from transformer.machine import Dialect
 from transformer.policy import Policy
 from transformer.provenance import SourceMap, resolve
 from transformer.records import Finding, Ranges, Record, Span
@@ -40,22 +41,19 @@ class StreamTransformer:
         self._journal = Journal(records)
         self._decoder = SSEDecoder()
         self._answer = Answer(self.setting, self._journal)
+        self._reader = EventReader(self._answer, self._journal)
         self._received = 0
 
     def feed(self, chunk: bytes) -> bytes:
         """More of upstream's bytes; returns what the client gets now."""
         self._journal.read += 1
         self._received += len(chunk)
-        answer = self._answer
-        if self.setting.raw:
-            if self._journal.keep != "none":
-                for frame in self._decoder.feed(chunk):
-                    answer.event(frame)
-                answer.client.take()
+        if self.setting.raw and self._journal.keep == "none":
             return chunk
         for frame in self._decoder.feed(chunk):
-            answer.event(frame)
-        return answer.client.take()
+            self._reader.event(frame)
+        own = self._answer.client.take()
+        return chunk if self.setting.raw else own
 
     def finish(self) -> bytes:
         """A clean end of the stream."""
@@ -78,7 +76,7 @@ class StreamTransformer:
 
     def _flush(self) -> None:
         for frame in self._decoder.flush():
-            self._answer.event(frame)
+            self._reader.event(frame)
 
     def _nothing_came(self) -> None:
         """An empty answer is never a success; a body that is no SSE is shown as far as it goes."""
@@ -144,6 +142,7 @@ class StreamTransformer:
         twin._journal = self._journal.clone()
         twin._decoder = self._decoder.clone()
         twin._answer = self._answer.clone(twin._journal)
+        twin._reader = self._reader.clone(twin._answer, twin._journal)
         twin._received = self._received
         return twin
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from transformer.dialect import Dialect
 from transformer.dialects import DIALECTS
 from transformer.ids import call_ids
-from transformer.machine import Dialect
 from transformer.policy import Policy
 from transformer.schema import Tool, offered
 

@@ -64,12 +64,18 @@ class SSEDecoder:
     def feed(self, chunk: bytes) -> list[Frame]:
         if self._after_cr or b"\r" in chunk:
             return self._feed_any(chunk)
-        if chunk.find(b"\n") == len(chunk) - 2 and chunk[:6] == b"data: " and chunk[-1] == _LF:
+        if (
+            chunk.find(b"\n") == len(chunk) - 2
+            and chunk[:6] == b"data: "
+            and chunk[-1] == _LF
+            and self._start < 0
+            and not self._line
+            and not self._first
+        ):
             # One whole event and nothing else, between two events: what nearly every read is.
-            if self._start < 0 and not self._line and not self._first:
-                offset = self._offset
-                self._offset = end = offset + len(chunk)
-                return [(chunk[6:-2], "", offset, end, ((offset + 6, end - 2),))]
+            offset = self._offset
+            self._offset = end = offset + len(chunk)
+            return [(chunk[6:-2], "", offset, end, ((offset + 6, end - 2),))]
         lines = chunk.split(b"\n")
         rest = lines.pop()
         frames: list[Frame] = []

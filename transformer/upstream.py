@@ -33,6 +33,11 @@ def parse_leniently(data: bytes) -> Parsed:
         return Parsed(None, "it is nested too deeply")
 
 
+def stands_alone(line: bytes) -> bool:
+    """A data line that is an event by itself."""
+    return line.strip() in (b"", b"[DONE]") or isinstance(parse_leniently(line).value, dict)
+
+
 def error_in(obj: Mapping[str, Any]) -> Any:
     """The error an event reports, in any of the shapes servers have for it; None if it reports none."""
     error = obj.get("error")

@@ -7,8 +7,8 @@ from typing import Any
 
 from transformer.choice import Choice
 from transformer.deltas import NoChunks, Object, dumps
+from transformer.dialect import Dialect
 from transformer.journal import Journal, Keep
-from transformer.machine import Dialect
 from transformer.policy import Policy
 from transformer.provenance import SourceMap, resolve
 from transformer.records import Finding, Ranges, Record, Span

@@ -30,23 +30,27 @@ class Cost:
 def tool_costs(tools: Any, dialect: str, inject: bool, template: str | None) -> list[Cost]:
     """What each tool adds to the prompt (or, where the server renders them, to the body), largest first."""
     entries = tools if isinstance(tools, list) else []
+    whole = _size(entries, dialect, template) if inject else None
+    if inject and whole is None:
+        # The request falls back to the built-in template, and so do its sizes.
+        template, whole = None, _size(entries, dialect, None)
     costs = []
     for name in offered(entries):
         own = [entry for entry in entries if name in offered([entry])]
-        if inject:
-            others = [entry for entry in entries if entry not in own]
-            size = _size(entries, dialect, template) - _size(others, dialect, template)
-        else:
+        if whole is None:
             size = sum(len(json_text(entry)) for entry in own)
+        else:
+            size = whole - (_size([e for e in entries if e not in own], dialect, template) or 0)
         costs.append(Cost(name, size))
     return sorted(costs, key=lambda cost: (-cost.characters, cost.name))
 
 
-def _size(tools: list[Any], dialect: str, template: str | None) -> int:
+def _size(tools: list[Any], dialect: str, template: str | None) -> int | None:
+    """Characters of the prompt; None if the template cannot do it with these tools."""
     try:
         return len(prompt_for(tools, dialect, template))
     except TemplateFailed:
-        return len(prompt_for(tools, dialect))
+        return None
 
 
 def system_text(body: Mapping[str, Any]) -> str | None:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.arguments import convert, convert_repeated, quote, trim
+from transformer.arguments import convert, convert_repeated
+from transformer.literals import quote, trim
 from transformer.nested import elements
 
 STRING, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}

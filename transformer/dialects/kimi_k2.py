@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from enum import StrEnum, auto
 
+from transformer.dialect import Dialect, Rule
 from transformer.dialects.tables import Tokens, table
 from transformer.jsoncall import JsonCall, fitting_tools
 from transformer.lexer import Lexicon, beginnings, upto
-from transformer.machine import Dialect, Machine, Rule
+from transformer.machine import Machine
 from transformer.policy import Policy
 from transformer.tags import ignore, prose
 
@@ -81,7 +82,7 @@ def begin_section(m: Machine, text: str, name: str) -> None:
 
 
 def end_section(m: Machine, text: str, name: str) -> None:
-    """Section tokens always vanish, with the whitespace between a call and them; without a call they are named."""
+    """Section tokens always vanish, with whitespace that only parts them from a call."""
     _tell_empty(m, m.pos)
     m.settled += len(text)
     if m.prose.quiet:

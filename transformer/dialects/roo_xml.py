@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable
 from enum import StrEnum, auto
 
+from transformer.dialect import Dialect, Rule
 from transformer.dialects.html import HTML_ELEMENTS
 from transformer.dialects.roo_repair import repair
 from transformer.dialects.tables import table
 from transformer.lexer import Lexicon, upto
-from transformer.machine import Dialect, Machine, Rule
+from transformer.machine import Machine
 from transformer.policy import Policy
 from transformer.tagcall import TagCall, deliver, leave, release
 from transformer.tags import (

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TypeAlias
 
-from transformer.machine import Rule, Table
+from transformer.dialect import Rule, Table
 
 Tokens: TypeAlias = StrEnum | tuple[StrEnum, ...]
 

@@ -1,0 +1,148 @@
+"""The history of a conversation as text: calls in the dialect's own words, results as user messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from transformer.content import Content, content_of, joined
+from transformer.jsoncall import tool_name
+from transformer.notes import moved, note
+from transformer.offer import Offer, json_of, remembered
+from transformer.records import Finding
+from transformer.writers import WRITERS, Written
+
+SYSTEM_ROLES = ("system", "developer")
+
+_NO_NAME = "an earlier call"
+_EMPTY = "(the tool ran and returned no output)"
+
+
+class Call(NamedTuple):
+    """One entry of a message's `tool_calls`."""
+
+    name: str
+    arguments: str
+    id: str
+
+
+class History:
+    """Rewrites the messages one by one; it remembers which call a result belongs to.
+
+    Ids are looked up in the calls so far and the last one counts, because some models give the
+    same ids again in every turn.
+    """
+
+    def __init__(self, dialect: str, offer: Offer) -> None:
+        self._dialect = dialect
+        self._offer = offer
+        self._names: dict[str, str] = {}
+        self._calls = 0
+        self.findings: list[Finding] = []
+
+    def rewritten(self, index: int, message: Any) -> Any:
+        """The message as it goes upstream; the same object if nothing is to be changed."""
+        if not isinstance(message, Mapping):
+            return message
+        role = message.get("role")
+        if role in ("tool", "function"):
+            return self._result(index, message)
+        if role == "assistant" and "tool_calls" in message:
+            return self._assistant(index, message)
+        content = message.get("content")
+        plain = joined(content)
+        return message if plain is content else {**message, "content": plain}
+
+    def _assistant(self, index: int, message: Mapping[str, Any]) -> dict[str, Any]:
+        new = {key: value for key, value in message.items() if key != "tool_calls"}
+        texts = []
+        for call in calls_in(message):
+            if call is None:
+                self.findings.append(note("call-not-understood", index, number=index))
+            else:
+                self._names[call.id] = call.name
+                texts.append(self._written(index, call))
+        if not texts:
+            return {**new, "content": joined(new.get("content"))}
+        writer = WRITERS[self._dialect]
+        said = content_of(message.get("content"))
+        before = said.text.rstrip()
+        calls = writer.calls(texts)
+        return {
+            **new,
+            "content": Content(before + writer.gap + calls if before else calls, said.others).made(),
+        }
+
+    def _written(self, index: int, call: Call) -> str:
+        id = call.id
+        if self._dialect == "kimi-k2":
+            id = self._kimi_id(index, call)
+        written = _remembered(self._dialect, call.name, call.arguments, id, self._offer.key)
+        # For a tool that is not offered any more there is no schema to be true to.
+        if call.name in self._offer.tools:
+            self.findings += [moved(finding, index) for finding in written.findings]
+        self._calls += 1
+        return written.text
+
+    def _kimi_id(self, index: int, call: Call) -> str:
+        """The model reads the tool's name in the id and nowhere else, so an id from elsewhere is replaced."""
+        if tool_name(call.id.strip(), {}) == call.name:
+            return call.id
+        own = f"functions.{call.name}:{self._calls}"
+        if call.id:
+            self.findings.append(note("id-not-carried", index, id=call.id, tool=call.name, new=own))
+        return own
+
+    def _result(self, index: int, message: Mapping[str, Any]) -> dict[str, Any]:
+        id, given = message.get("tool_call_id"), message.get("name")
+        name = self._names.get(id) if isinstance(id, str) else None
+        if name is None:
+            if message.get("role") == "tool":
+                self.findings.append(note("result-without-call", index, number=index, id=id))
+            name = given if isinstance(given, str) and given else _NO_NAME
+        said = content_of(message.get("content"))
+        text = said.text if said.text.strip() or said.others else _EMPTY
+        kept = {k: v for k, v in message.items() if k not in ("role", "content", "tool_call_id", "name")}
+        content = Content(f"Tool Result from {name}:\n{text}", said.others).made()
+        return {"role": "user", "content": content, **kept}
+
+
+def calls_in(message: Any) -> Iterator[Call | None]:
+    """The calls of an assistant message; None for what is no call."""
+    listed = message.get("tool_calls") if isinstance(message, Mapping) else None
+    for entry in listed if isinstance(listed, list | tuple) else ():
+        function = entry.get("function") if isinstance(entry, Mapping) else None
+        name = function.get("name") if isinstance(function, Mapping) else None
+        if function is None or not isinstance(name, str) or not name:
+            yield None
+            continue
+        id, arguments = entry.get("id"), function.get("arguments")
+        # Some clients send the object itself, or nothing for a call without arguments.
+        text = arguments if isinstance(arguments, str) else "{}" if arguments is None else json_of(arguments)
+        yield Call(name, text, id if isinstance(id, str) else "")
+
+
+def look_at_calls(messages: Iterable[Any]) -> tuple[bool, list[Finding]]:
+    """Whether there is any call, and the results that belong to none: for a history that stays as it is."""
+    ids: set[str] = set()
+    found, findings = False, []
+    for index, message in enumerate(messages):
+        if not isinstance(message, Mapping):
+            continue
+        calls = [call for call in calls_in(message) if call is not None]
+        found = found or bool(calls)
+        ids.update(call.id for call in calls)
+        if message.get("role") == "tool":
+            id = message.get("tool_call_id")
+            found = True
+            if not isinstance(id, str) or id not in ids:
+                findings.append(note("result-without-call", index, number=index, id=id))
+    return found, findings
+
+
+@lru_cache(maxsize=512)
+def _remembered(dialect: str, name: str, arguments: str, id: str, key: bytes) -> Written:
+    """A history is sent again with every turn, so what was written once is kept."""
+    text, findings = WRITERS[dialect].call(name, arguments, remembered(key).tools, id or None)
+    return Written(text, tuple(findings))

@@ -1,0 +1,122 @@
+"""Literals: what a text says by itself, without nested tags, as JSON text."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import warnings
+from collections.abc import Collection, Iterable, Mapping
+from typing import NoReturn
+
+import orjson
+
+NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?)([0-9]+))?")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_OUTERMOST = {"[": "array", "{": "object"}
+
+
+def quote(text: str) -> str:
+    """A JSON string, non-ASCII as it is. Only half a surrogate pair, which UTF-8 cannot hold, is escaped."""
+    try:
+        return orjson.dumps(text).decode()
+    except TypeError:
+        return _encodable(json.dumps(text, ensure_ascii=False))
+
+
+def trim(text: str) -> str:
+    """The text minus exactly one newline at each end."""
+    text = text[2:] if text.startswith("\r\n") else text.removeprefix("\n")
+    return text[:-2] if text.endswith("\r\n") else text.removesuffix("\n")
+
+
+def array(items: Iterable[str]) -> str:
+    return f"[{','.join(items)}]"
+
+
+def object_(members: Mapping[str, str]) -> str:
+    return "{" + ",".join(f"{quote(name)}:{value}" for name, value in members.items()) + "}"
+
+
+def scalar(bare: str, words: Collection[str]) -> str | None:
+    """Null, a boolean, or a number exactly as it is written."""
+    if "null" in words and bare in ("null", "None"):
+        return "null"
+    if "boolean" in words and bare.lower() in ("true", "false"):
+        return bare.lower()
+    if not ("number" in words or "integer" in words):
+        return None
+    number = NUMBER.fullmatch(bare)
+    return bare if number and ("number" in words or _is_integral(number)) else None
+
+
+def _is_integral(number: re.Match[str]) -> bool:
+    """Decided by counting digits: `1e999999999` must not be computed, nor a million digits converted."""
+    whole, fraction, sign, exponent = (part or "" for part in number.groups())
+    digits = (whole + fraction).rstrip("0")
+    if not digits:
+        return True
+    exponent = exponent.lstrip("0")
+    # An exponent of so many digits outweighs any text that fits in memory.
+    shift = int(exponent or "0") if len(exponent) < 20 else 10**20
+    return len(digits) <= len(whole) + (-shift if sign == "-" else shift)
+
+
+def json_text(bare: str, words: Collection[str]) -> str | None:
+    """The text itself if it is JSON whose outermost type is wanted."""
+    if _OUTERMOST.get(bare[:1]) not in words:
+        return None
+    try:
+        orjson.loads(bare)
+    except ValueError:
+        # orjson refuses some JSON: half surrogate pairs, numbers beyond a double.
+        try:
+            json.loads(bare, parse_int=str, parse_float=str, parse_constant=_refuse)
+        except (ValueError, RecursionError):
+            return None
+    return _encodable(bare)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _encodable(written: str) -> str:
+    return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", written)
+
+
+def python_literal(bare: str, words: Collection[str]) -> str | None:
+    """A Python list, tuple, set or dict as JSON, if that type is wanted."""
+    if bare[:1] not in ("[", "(", "{") or bare[-1:] not in ("]", ")", "}"):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            node = ast.parse(bare, mode="eval").body
+        written = _written(node)
+    except Exception:
+        # Python's parser has many ways to refuse a text, MemoryError and RecursionError among them.
+        return None
+    return written if _OUTERMOST.get(written[0]) in words else None
+
+
+def _written(node: ast.expr) -> str:
+    """Not `literal_eval`: a set made of strings would come out in another order in every process."""
+    match node:
+        case ast.Constant(value=str() as text):
+            return quote(text)
+        case ast.Constant(value=value):
+            return json.dumps(value, allow_nan=False)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float())):
+            return json.dumps(ast.literal_eval(node), allow_nan=False)
+        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+            return array(map(_written, items))
+        case ast.Dict(keys=keys, values=values):
+            return object_({_key(key): _written(value) for key, value in zip(keys, values, strict=True)})
+    raise ValueError("not a literal")
+
+
+def _key(node: ast.expr | None) -> str:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    raise ValueError("a key of a JSON object is a string")

@@ -1,0 +1,175 @@
+"""A request on its way up: tools as prompt and history as text, as far as the policy wants that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from transformer.content import Content, content_of
+from transformer.dialect import Dialect
+from transformer.history import SYSTEM_ROLES, History, look_at_calls
+from transformer.notes import note, numbered
+from transformer.offer import Offer, json_of, offer_of
+from transformer.policy import Policy
+from transformer.prompt import Wording, rendered
+from transformer.records import Finding
+from transformer.request_findings import system_findings, tool_findings
+from transformer.setting import find_dialect
+
+_REMOVED = ("tools", "tool_choice", "parallel_tool_calls")
+
+
+class System(NamedTuple):
+    """The client's system messages: the first one's other fields, and what they say together."""
+
+    fields: Mapping[str, Any]
+    content: Content
+
+
+def transform_request(
+    body: dict[str, Any],
+    dialect: str | Dialect,
+    policy: Policy | Mapping[str, Any] | None = None,
+    template: str | None = None,
+    template_tool_choice: str | None = "none",
+    extra_body: Mapping[str, Any] | None = None,
+) -> tuple[dict[str, Any], list[Finding]]:
+    """The body for upstream, and what there is to say about it.
+
+    The body that came is never changed. Where nothing is to be changed it is returned itself, so
+    that `new is body` says: the client's own bytes may go on.
+    """
+    chosen = dialect if isinstance(dialect, Dialect) else find_dialect(dialect)
+    if chosen.name == "passthrough" or not isinstance(body, Mapping):
+        return body, []
+    wanted = policy if isinstance(policy, Policy) else Policy.from_mapping(policy or {})
+    full = wanted.over(chosen.policy)
+    offer = offer_of(body.get("tools"))
+    findings = list(tool_findings(chosen.name, offer))
+    if not offer.tools or body.get("tool_choice") == "none":
+        return body, numbered(findings + _unconverted(body, offer))
+    if full.tools == "inject":
+        new = _inject(body, chosen.name, full, offer, template, findings)
+    elif full.tools == "template":
+        new = _for_template(body, template_tool_choice, findings)
+    else:
+        new = body
+    if new is body or full.tools == "template":
+        findings += _about_messages(body, chosen.name)
+    if new is not body and extra_body:
+        new = merged(new, extra_body)
+    return new, numbered(findings)
+
+
+def merged(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+    """The body with what the upstream's settings add. An object in both is joined, else `extra` wins."""
+    new = dict(body)
+    for key, value in extra.items():
+        old = new.get(key)
+        both = isinstance(old, Mapping) and isinstance(value, Mapping)
+        new[key] = merged(old, value) if both else value  # type: ignore[arg-type]
+    return new
+
+
+def _unconverted(body: Mapping[str, Any], offer: Offer) -> list[Finding]:
+    found, findings = look_at_calls(_messages(body))
+    if found and not offer.tools:
+        findings.insert(0, note("calls-without-tools"))
+    return findings
+
+
+def _about_messages(body: Mapping[str, Any], dialect: str) -> list[Finding]:
+    """About a history that goes up as it came."""
+    messages = _messages(body)
+    texts = [content_of(m.get("content")).text for m in messages if _is_system(m)]
+    return [*system_findings(dialect, "\n".join(texts)), *look_at_calls(messages)[1]]
+
+
+def _for_template(
+    body: Mapping[str, Any], tool_choice: str | None, findings: list[Finding]
+) -> dict[str, Any]:
+    """The server's chat template renders the tools; its parser stays out, for no call is asked of it."""
+    if body.get("tool_choice") not in (None, "auto", "none", tool_choice):
+        findings.append(note("tool-choice-not-sent", sent=tool_choice))
+    new = {key: value for key, value in body.items() if key != "tool_choice"}
+    return new if tool_choice is None else {**new, "tool_choice": tool_choice}
+
+
+def _inject(
+    body: dict[str, Any],
+    dialect: str,
+    policy: Policy,
+    offer: Offer,
+    template: str | None,
+    findings: list[Finding],
+) -> dict[str, Any]:
+    given = body.get("messages", [])
+    if not isinstance(given, list | tuple):
+        findings.append(note("messages-not-understood"))
+        return body
+    wording = _wording(body, policy, offer, findings)
+    prompt, failure = rendered(dialect, offer, template, wording)
+    if failure is not None:
+        findings.append(note("template-failed", failure.line, line=failure.line, reason=failure.reason))
+    history = History(dialect, offer)
+    messages = [history.rewritten(index, m) for index, m in enumerate(given) if not _is_system(m)]
+    system = _system(given, findings)
+    findings += system_findings(dialect, system.content.text)
+    findings += history.findings
+    text = f"{system.content.text}\n\n{prompt}" if system.content.text.strip() else prompt
+    first = {**system.fields, "role": "system", "content": Content(text, system.content.others).made()}
+    new = {key: value for key, value in body.items() if key not in _REMOVED}
+    new["messages"] = [first, *messages]
+    return new
+
+
+def _system(messages: Sequence[Any], findings: list[Finding]) -> System:
+    """All system messages as one: many servers take only one, and only at the front."""
+    texts: list[str] = []
+    others: list[Any] = []
+    fields: Mapping[str, Any] | None = None
+    talking = False
+    for index, message in enumerate(messages):
+        if not _is_system(message):
+            talking = True
+            continue
+        if talking:
+            findings.append(note("system-message-moved", index, number=index))
+        content = content_of(message.get("content"))
+        fields = message if fields is None else fields
+        others += content.others
+        if content.text:
+            texts.append(content.text)
+    return System(fields or {}, Content("\n\n".join(texts), tuple(others)))
+
+
+def _wording(body: Mapping[str, Any], policy: Policy, offer: Offer, findings: list[Finding]) -> Wording:
+    several = policy.calls == "all" and body.get("parallel_tool_calls") is not False
+    choice = body.get("tool_choice")
+    if choice in (None, "auto"):
+        return Wording("auto", "", several)
+    if choice in ("required", "any"):
+        return Wording("required", "", several)
+    name = _chosen(choice)
+    if name in offer.tools:
+        return Wording("named", str(name), several)
+    reason = "it names no function" if name is None else "that tool is not offered"
+    findings.append(note("tool-choice-not-understood", given=json_of(choice), reason=reason))
+    return Wording("auto", "", several)
+
+
+def _chosen(choice: Any) -> str | None:
+    if not isinstance(choice, Mapping):
+        return None
+    function = choice.get("function", choice)
+    name = function.get("name") if isinstance(function, Mapping) else None
+    return name if isinstance(name, str) else None
+
+
+def _is_system(message: Any) -> bool:
+    return isinstance(message, Mapping) and message.get("role") in SYSTEM_ROLES
+
+
+def _messages(body: Mapping[str, Any]) -> Sequence[Any]:
+    messages = body.get("messages")
+    return messages if isinstance(messages, list | tuple) else ()

@@ -1,0 +1,73 @@
+"""Writers: a call as the text of a dialect, such that reading it gives the call again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from transformer import tagwriter
+from transformer.dialects import kimi_writer
+from transformer.dialects.qwen3_writer import QWEN3_SYNTAX
+from transformer.dialects.roo_writer import ROO_SYNTAX
+from transformer.records import Finding
+from transformer.schema import Tool, offered
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A call as text. Without a finding, reading the text gives the same call."""
+
+    text: str
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """How one dialect writes a message with calls."""
+
+    call: Callable[[str, str, Mapping[str, Tool], str | None], tuple[str, list[Finding]]]
+    calls: Callable[[Sequence[str]], str]  # all the calls of a message, whatever stands around them
+    gap: str  # between the message's text and its calls
+
+
+def _tagged(syntax: tagwriter.TagSyntax, between: str) -> Writer:
+    return Writer(
+        lambda name, arguments, tools, id: tagwriter.compose(syntax, name, arguments, tools),
+        between.join,
+        "\n\n",
+    )
+
+
+WRITERS: Mapping[str, Writer] = {
+    "roo-xml": _tagged(ROO_SYNTAX, "\n\n"),
+    "qwen3-coder": _tagged(QWEN3_SYNTAX, "\n"),
+    "kimi-k2": Writer(kimi_writer.compose, lambda calls: kimi_writer.section("".join(calls)), ""),
+}
+
+
+def write_call(
+    dialect: str,
+    name: str,
+    arguments: str,
+    tool: Tool | Mapping[str, Any] | None = None,
+    id: str | None = None,
+) -> str:
+    """One call as a model would write it. `tool` is the tool as it was offered, `id` only kimi-k2 writes."""
+    return written_call(dialect, name, arguments, tool, id).text
+
+
+def written_call(
+    dialect: str,
+    name: str,
+    arguments: str,
+    tool: Tool | Mapping[str, Any] | None = None,
+    id: str | None = None,
+) -> Written:
+    """The same, with findings for all that will not read back as it is."""
+    if dialect not in WRITERS:
+        raise ValueError(f"no call can be written in {dialect!r}; it can in {', '.join(WRITERS)}")
+    writer = WRITERS[dialect]
+    tools = {tool.name: tool} if isinstance(tool, Tool) else offered([tool])
+    text, findings = writer.call(name, arguments, tools, id)
+    return Written(writer.calls([text]), tuple(findings))
