@@ -27,9 +27,8 @@ class Lexicon:
 
 
 def upto(chars: str) -> re.Pattern[str]:
-    """A pattern for `starts`: one of these characters."""
-    escaped = re.escape(chars)
-    return re.compile(f"[^{escaped}]*+[{escaped}]")
+    """A pattern for `starts`: one of these characters, written as in a set of a pattern."""
+    return re.compile(f"[^{chars}]*+[{chars}]")
 
 
 def beginnings(*words: str) -> str:

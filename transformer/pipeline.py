@@ -7,8 +7,8 @@ from typing import Any
 
 from transformer.answer import Answer
 from transformer.deltas import Object, as_error
-from transformer.events import EventReader
 from transformer.dialect import Dialect
+from transformer.events import EventReader
 from transformer.journal import Journal, Keep
 from transformer.policy import Policy
 from transformer.provenance import SourceMap, resolve

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from transformer.dialects.html import HTML_ELEMENTS
-from transformer.dialects.qwen3_writer import QWEN3_SYNTAX
-from transformer.dialects.roo_writer import ROO_SYNTAX
+from transformer.dialects.qwen3_coder.writer import QWEN3_SYNTAX
+from transformer.dialects.roo_xml.html import HTML_ELEMENTS
+from transformer.dialects.roo_xml.writer import ROO_SYNTAX
 from transformer.notes import note
 from transformer.offer import Offer, remembered
 from transformer.records import Finding

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer import tagwriter
-from transformer.dialects import kimi_writer
-from transformer.dialects.qwen3_writer import QWEN3_SYNTAX
-from transformer.dialects.roo_writer import ROO_SYNTAX
+from transformer.dialects.kimi_k2 import writer as kimi_writer
+from transformer.dialects.qwen3_coder.writer import QWEN3_SYNTAX
+from transformer.dialects.roo_xml.writer import ROO_SYNTAX
 from transformer.records import Finding
 from transformer.schema import Tool, offered
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from transformer.dialects.roo_xml import NAME_LIMIT
+from transformer.dialects.roo_xml.tokens import NAME_LIMIT
 from transformer.tagwriter import TagSyntax
 
 
