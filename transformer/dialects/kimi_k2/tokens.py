@@ -53,7 +53,7 @@ _IN_HEADER = Lexicon(upto("<\\s"), re.compile(rf"{_ANY}|\s+"), _PARTIAL)
 # Inside a string an escape is two characters like others: only the quote that ends it counts, and a
 # backslash that is the last character so far.
 _IN_STRING = Lexicon(re.compile(r'(?:[^"\\]++|\\.)*+["\\]', re.DOTALL), re.compile('"'), re.compile(r"\\\Z"))
-LEXICONS = {
+LEXICONS: dict[StrEnum, Lexicon] = {
     State.TEXT: _OUTSIDE,
     State.SECTION: _OUTSIDE,
     State.HEADER: _IN_HEADER,
