@@ -43,7 +43,7 @@ class JsonCall:
         self.flows = False  # what comes goes straight on
         self.dropped = False
         self.rejected = False  # a tool that was not offered, and the policy wants it as text
-        self.space = ""  # whitespace that may be the last of the arguments
+        self.space = Text()  # whitespace that may be the last of the arguments
         self.text_from = -1  # where the arguments begin
         self.size = len(text)
         self.settled = 0
@@ -67,17 +67,17 @@ class JsonCall:
         if not self.begun:
             self.raw.append(text)
         self.size += size_of(text)
-        text = self.space + text
-        self.space = ""
         if self.text_from < 0:
             text = text.lstrip()
             if not text:
                 return
             self.text_from = m.pos - len(text)
         body = text.rstrip()
-        self.space = text[len(body) :]
         if body:
-            self._send(m, body, m.pos - len(self.space))
+            body, self.space = str(self.space) + body, Text(text[len(body) :])
+            self._send(m, body, m.pos - self.space.size)
+        else:
+            self.space.append(text)
 
     def pass_on(self, m: Machine, text: str) -> None:
         """More of a string in the arguments. Once they flow, nothing else is to be done."""
@@ -181,7 +181,8 @@ class JsonCall:
         twin = JsonCall.__new__(JsonCall)
         for slot in JsonCall.__slots__:
             setattr(twin, slot, getattr(self, slot))
-        twin.raw, twin.header, twin.args = self.raw.clone(), self.header.clone(), self.args.clone()
+        for text in ("raw", "header", "args", "space"):
+            setattr(twin, text, getattr(self, text).clone())
         return twin
 
 

@@ -44,7 +44,7 @@ class TagCall:
         self.region_start = start
         self.size = 0
         self.settled = 0
-        self.unsent = ""  # of the open value: read, but not yet certain to be data
+        self.unsent = Text()  # of the open value: read, but not yet certain to be data
         self.given: set[str] = set()
         self.key = ""
         self.key_start = start  # where the tag of the open parameter begins
@@ -57,7 +57,7 @@ class TagCall:
         self.region.append(text)
         self.size += size_of(text)
         if self.live:
-            self.unsent += text
+            self.unsent.append(text)
 
     @property
     def closing_tag(self) -> str:
@@ -77,7 +77,7 @@ class TagCall:
         self.ahead = {}
         self.depth = 0
         self.pair = None
-        self.unsent = ""
+        self.unsent = Text()
         if self.live:
             if not self.begun:
                 begin(m)
@@ -86,8 +86,8 @@ class TagCall:
     def stream(self, m: Machine) -> None:
         """More of the value was read; it may leave unless an end of the value is still in question."""
         if self.live and not (self.ahead or self.pair or self.depth):
-            self._send(m, self.fragments.text(self.unsent), m.pos)
-            self.unsent = ""
+            self._send(m, self.fragments.text(str(self.unsent)), m.pos)
+            self.unsent = Text()
 
     def commit(self, m: Machine, end: int) -> str:
         """The open value ended at `end`; returns what stands behind it in the region."""
@@ -130,7 +130,7 @@ class TagCall:
         for slot in TagCall.__slots__:
             setattr(twin, slot, getattr(self, slot))
         twin.fragments = self.fragments.clone()
-        twin.past, twin.region = self.past.clone(), self.region.clone()
+        twin.past, twin.region, twin.unsent = self.past.clone(), self.region.clone(), self.unsent.clone()
         twin.given, twin.ahead = self.given.copy(), self.ahead.copy()
         return twin
 

@@ -38,7 +38,7 @@ def data(m: Machine, text: str, name: str) -> None:
     call.region.append(text)
     call.size += len(text) if text.isascii() else len(text.encode())
     if call.live:
-        call.unsent += text
+        call.unsent.append(text)
         call.stream(m)
 
 

@@ -42,14 +42,14 @@ class Token(StrEnum):
 
 
 _NAME = r"[^<>\n]{1,256}"
+_INLINE = r"<parameter=([^<>\n=]{1,256})=([^<>\n]{0,1024})"
 _CLOSERS = ("</parameter>", "</function>", "</tool_call>")
 _TOKEN = re.compile(
-    rf"</(?:parameter|function|tool_call)>|<tool_call>|<(function|parameter)=({_NAME})>"
-    rf"|<parameter=([^<>\n=]{{1,256}})=([^<>\n]{{0,1024}})</parameter>"
+    rf"</(?:parameter|function|tool_call)>|<tool_call>|<(function|parameter)=({_NAME})>|{_INLINE}</parameter>"
 )
 _PARTIAL = re.compile(
     rf"(?:{beginnings('<tool_call>', '<function=_', '<parameter=_', *_CLOSERS)}"
-    rf"|<(?:function|parameter)={_NAME}(?:{beginnings('</parameter>')})?)\Z"
+    rf"|<(?:function|parameter)={_NAME}|{_INLINE}{beginnings('</parameter>')})\Z"
 )
 LEXICON = Lexicon(upto("<"), _TOKEN, _PARTIAL)
 
