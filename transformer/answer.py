@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from transformer.choice import Choice
-from transformer.deltas import ChunkWriter, Object, as_error
+from transformer.deltas import ChunkWriter, Object, as_error, refusal
 from transformer.journal import Journal
 from transformer.provenance import Path, SourceMap
 from transformer.setting import Setting
@@ -89,18 +89,36 @@ class Answer:
         self.ended = True
         for choice in self._in_order():
             choice.finish()
-        if self.usage is not None:
-            self.client.last_usage = self.usage["usage"]
-            if "choices" in self.usage or self.setting.wants_usage:
-                self.client.usage(self.usage)
-                self.journal.sent("usage", 0)
+        self._send_usage()
         self._done()
 
-    def break_off(self, code: str, error: object) -> None:
-        """Upstream reported or made an error: after a complete call the answer ends with that call."""
-        if self.ended:
-            return
-        self._let_go()
+    def _send_usage(self) -> None:
+        """A usage that waits for the end; or one that came with a chunk of which nothing was left to send."""
+        client = self.client
+        usage = self.usage
+        if usage is None and not client.usage_told:
+            usage = {"choices": [], "usage": client.last_usage}
+        if usage is not None:
+            client.last_usage = usage["usage"]
+            if "choices" in usage or self.setting.wants_usage:
+                client.usage(usage)
+                self.journal.sent("usage", 0)
+
+    def report_error(self, error: object) -> None:
+        """Upstream reported an error: the client gets it, and nothing that makes it run a call again."""
+        if not self.ended:
+            self._let_go()
+        if not self.ended:
+            told = as_error(error, "upstream_error")
+            self.journal.found("upstream-error", message=told["message"])
+            if told["type"] == "server_error" and any(c.has_complete_call for c in self.choices.values()):
+                told["type"] = "upstream_error"
+            self.tell_error(told)
+
+    def break_off(self, error: object) -> None:
+        """The way to upstream broke: after a complete call the answer ends with that call."""
+        if not self.ended:
+            self._let_go()
         if self.ended:
             return
         told = as_error(error, "upstream_error")
@@ -112,7 +130,7 @@ class Answer:
             self.journal.found("broke-after-end", message=told["message"])
             self._finish()
         else:
-            self.journal.found(code, message=told["message"])
+            self.journal.found("upstream-broke", message=told["message"])
             self.tell_error(told)
 
     def tell_error(self, error: Object) -> None:
@@ -123,8 +141,7 @@ class Answer:
 
     def _refuse(self, tool: str) -> None:
         """The policy wants an error where a tool is called that was not offered."""
-        message = f"the model called {tool!r}, which is not one of the tools offered"
-        self.tell_error({"message": message, "type": "invalid_tool_call", "param": None, "code": tool})
+        self.tell_error(refusal(tool))
 
     def _done(self) -> None:
         self.client.done()

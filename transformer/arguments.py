@@ -186,4 +186,6 @@ def _inferred(found: Tree) -> str:
     if isinstance(found, list):
         return array(map(_inferred, found))
     bare = found.strip()
-    return bare if bare in ("true", "false") or NUMBER.fullmatch(bare) else quote(trim(found))
+    if bare.lower() in ("true", "false"):
+        return bare.lower()
+    return bare if NUMBER.fullmatch(bare) else quote(trim(found))

@@ -20,8 +20,8 @@ class Choice:
     """Takes the text of its channels and tells the client, in order, what became of it."""
 
     __slots__ = (
-        "_fields", "_ids", "_machines", "_offsets", "calls", "client", "complete", "finish_event", "finished",
-        "index", "journal", "message", "native", "next_index", "number", "policy", "refused", "role_sent",
+        "_fields", "_ids", "_machines", "_natives", "_offsets", "calls", "client", "complete", "finish_event",
+        "finished", "index", "journal", "message", "next_index", "number", "policy", "refused", "role_sent",
         "said", "setting", "tools", "tools_known", "upstream_finish",
     )  # fmt: skip
 
@@ -46,7 +46,7 @@ class Choice:
         self.next_index = 0
         self.calls = 0  # that reached the client
         self.complete = 0  # of these, with all their arguments
-        self.native = False
+        self._natives: dict[int, int] = {}  # upstream's own calls: their index, and ours
         self.refused: str | None = None
         self.finished: str | None = None  # the finish_reason the client got
         self.upstream_finish: str | None = None
@@ -93,7 +93,7 @@ class Choice:
         """A client may have run a tool by now."""
         if self.complete:
             return True
-        calls = self.message.calls.values() if self.message is not None and self.native else ()
+        calls = self.message.calls.values() if self.message is not None and self._natives else ()
         return any(call.is_complete for call in calls)
 
     def completed(self) -> dict[str, Any]:
@@ -108,6 +108,11 @@ class Choice:
         return sum(machine.held for machine in self._machines.values() if machine is not None)
 
     # -- what machines ask
+
+    @property
+    def was_cut(self) -> bool:
+        """Upstream says that the answer is not whole: then nothing can be known of its end."""
+        return self.upstream_finish in KEPT_REASONS
 
     def rejects(self, name: str) -> bool:
         """A call to this tool is text."""
@@ -137,6 +142,8 @@ class Choice:
         header = self.setting.dialect.ids == "upstream"
         if header and (not id or id in self._ids):
             new = f"call_{index}_{int(self.setting.now)}"
+            while new in self._ids:
+                new += "_"
             reason = f"the id {id!r} was used before" if id else "the call has no id"
             m.found("generated-id", start, end, reason=reason, new=new)
         else:
@@ -196,7 +203,7 @@ class Choice:
         """From here on a client may have run the call. JSON that the model wrote itself may be none."""
         self.complete += 1
         call = None if self.message is None else self.message.calls[op.call]
-        if call is not None and m.dialect.ids == "upstream" and not call.is_complete:
+        if call is not None and m.dialect.own_json and not call.is_complete:
             m.found("invalid-arguments", op.start, op.end, tool=call.name)
 
     def role(self) -> None:
@@ -209,23 +216,30 @@ class Choice:
         """What is not ours to change: native calls, and fields we don't know."""
         calls = delta.get("tool_calls")
         if isinstance(calls, list) and calls:
-            self._native(calls)
+            delta = {**delta, "tool_calls": self._native(calls)}
         if self.message is not None:
-            self.message.other.update({k: v for k, v in delta.items() if k != "tool_calls"})
+            self.message.add(delta)
         self._write(delta)
         self.journal.sent("native" if calls else "other", self.index)
 
-    def _native(self, calls: list[Any]) -> None:
-        if not self.native and not self.setting.raw:
+    def _native(self, calls: list[Any]) -> list[Any]:
+        """Calls that upstream sends itself go on unchanged, but for an index that is taken already."""
+        if not self._natives and not self.setting.raw:
             self.journal.found("native-calls")
-        self.native = True
-        for call in calls:
-            index = call.get("index") if isinstance(call, dict) else None
-            if isinstance(index, int) and index >= self.next_index:
-                self.next_index = index + 1
-                self.calls += 1
-        if self.message is not None:
-            self.message.native(calls)
+        return [self._native_call(call, place) for place, call in enumerate(calls)]
+
+    def _native_call(self, call: Any, place: int) -> Any:
+        if not isinstance(call, dict):
+            return call
+        given = call.get("index")
+        index = given if type(given) is int else place
+        if index not in self._natives:
+            self._natives[index] = max(index, self.next_index)
+            self.next_index = self._natives[index] + 1
+            self.calls += 1
+            self._ids.add(str(call.get("id")))
+        ours = self._natives[index]
+        return call if ours == index else {**call, "index": ours}
 
     def _write(self, delta: dict[str, Any]) -> None:
         if not self.role_sent:
@@ -274,6 +288,7 @@ class Choice:
             setattr(twin, slot, getattr(self, slot))
         twin.client, twin.journal, twin.number = client, journal, number
         twin._fields, twin._offsets, twin._ids = dict(self._fields), dict(self._offsets), set(self._ids)
+        twin._natives = dict(self._natives)
         twin._machines = {c: None if m is None else m.clone(twin) for c, m in self._machines.items()}
         if self.finish_event is not None:
             obj, part = self.finish_event

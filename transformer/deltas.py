@@ -30,7 +30,7 @@ class ChunkWriter:
     unknown fields) is thereby kept, and nothing is copied on the way.
     """
 
-    __slots__ = ("_made", "envelope", "last_usage", "out", "part", "shape")
+    __slots__ = ("_made", "envelope", "last_usage", "out", "part", "shape", "usage_told")
 
     def __init__(self, made: Mapping[str, Any]) -> None:
         self._made = dict(made)
@@ -39,6 +39,7 @@ class ChunkWriter:
         self.shape: Shape | None = None  # where it is one of many
         self.out: list[bytes] = []
         self.last_usage: Object | None = None
+        self.usage_told = True  # the client has the last one
 
     def made(self, key: str, value: Any) -> None:
         """Better metadata than what was made up, learned on the way."""
@@ -72,6 +73,7 @@ class ChunkWriter:
         # What describes the event as a whole is said once, with its first chunk.
         if "usage" in obj and obj["usage"] is not None:
             del obj["usage"]
+            self.usage_told = True
         if part.get("logprobs") is not None:
             del part["logprobs"]
 
@@ -109,7 +111,7 @@ class ChunkWriter:
         twin = ChunkWriter(self._made)
         twin.envelope, twin.shape = dict(self.envelope), self.shape
         twin.part = None if self.part is None else dict(self.part)
-        twin.last_usage = self.last_usage
+        twin.last_usage, twin.usage_told = self.last_usage, self.usage_told
         return twin
 
 
@@ -126,6 +128,12 @@ class NoChunks(ChunkWriter):
 
     def arguments(self, index: int, call: int, text: str) -> None:
         pass
+
+
+def refusal(tool: str) -> Object:
+    """The error a client gets for a call to a tool that it did not offer, where the policy wants that."""
+    message = f"the model called {tool!r}, which is not one of the tools offered"
+    return {"message": message, "type": "invalid_tool_call", "param": None, "code": tool}
 
 
 def as_error(error: object, kind: str) -> Object:
@@ -150,6 +158,9 @@ def openai_usage(usage: Object) -> Object:
     """Usage as OpenAI counts it; Qwen's chat counts input and output tokens."""
     if "prompt_tokens" in usage or not ("input_tokens" in usage or "output_tokens" in usage):
         return usage
-    given, made = usage.get("input_tokens") or 0, usage.get("output_tokens") or 0
-    total = usage.get("total_tokens") or given + made
-    return {"prompt_tokens": given, "completion_tokens": made, "total_tokens": total}
+    given, made, total = (_count(usage.get(f"{word}_tokens")) for word in ("input", "output", "total"))
+    return {"prompt_tokens": given, "completion_tokens": made, "total_tokens": total or given + made}
+
+
+def _count(tokens: object) -> int:
+    return tokens if isinstance(tokens, int) else 0

@@ -52,6 +52,7 @@ class Dialect:
     leftover: Callable[[Machine, str], StrEnum] | None = None  # a beginning of a token at the end
     fenced: bool = False  # code fences make a difference
     ids: Literal["generated", "upstream"] = "generated"
+    own_json: bool = False  # arguments are JSON as the model wrote it
 
     @property
     def initial(self) -> StrEnum:

@@ -22,7 +22,7 @@ _EXCERPT = 120
 class EventReader:
     """Reads events one by one; most of them have the shape of the one before."""
 
-    __slots__ = ("_careful", "_only_field", "_patience", "_shape", "answer", "journal")
+    __slots__ = ("_careful", "_only_field", "_patience", "_place", "_shape", "answer", "journal")
 
     def __init__(self, answer: Answer, journal: Journal) -> None:
         self.answer = answer
@@ -32,7 +32,8 @@ class EventReader:
         self._careful = journal.all or answer.setting.policy.unknown_tools == "error"
         self._shape: Shape | None = None
         self._patience = PATIENCE
-        self._only_field: str | None = None  # of the last event's delta
+        self._only_field: str | None = None  # of the event's delta
+        self._place = "delta"  # where the choice that is being read has its text
 
     def event(self, frame: Frame) -> None:
         journal, answer = self.journal, self.answer
@@ -40,6 +41,7 @@ class EventReader:
         if journal.all:
             journal.saw(frame)
         data = frame[0]
+        self._only_field = None
         shape = self._shape
         if shape is not None and not answer.ended and (text := shape.text(data)) is not None:
             self._shaped(shape, text)
@@ -51,7 +53,7 @@ class EventReader:
             return
         choices = obj.get("choices") if type(obj) is dict else None
         if not choices or type(choices) is not list or answer.ended or "error" in obj:
-            self._other_event(obj, data)
+            self._other_event(obj, frame)
         else:
             self._choices(obj, choices)
             if self._patience:
@@ -62,6 +64,7 @@ class EventReader:
         answer = self.answer
         client = answer.client
         client.envelope, client.part, client.shape = shape.obj, shape.part, shape
+        self._place = "delta"
         self._patience = PATIENCE
         if text:
             channel = "content" if shape.field == "content" else "reasoning"
@@ -73,7 +76,7 @@ class EventReader:
 
     def _learn(self, data: bytes, obj: Object, choices: list[Any]) -> None:
         """The next event may have the shape of this one, if this one had nothing but a text."""
-        field, self._only_field = self._only_field, None
+        field = self._only_field
         if field in FIELDS and len(choices) == 1 and not self.answer.ended:
             self._shape = learn(data, obj, field)
             self._patience -= 1
@@ -97,18 +100,18 @@ class EventReader:
             if repaired:
                 self.journal.found(repaired)
             self._careful = True
-            self._other_event(obj, data)
+            self._other_event(obj, frame)
 
-    def _other_event(self, obj: Any, data: bytes) -> None:
+    def _other_event(self, obj: Any, frame: Frame) -> None:
         """Any event, whatever it is."""
-        answer = self.answer
+        answer, data = self.answer, frame[0]
         choices = obj.get("choices") if isinstance(obj, dict) else None
         if answer.ended:
             self._note("event-after-end", data)
         elif not isinstance(obj, dict):
             self._note("unknown-event", data)
-        elif (error := error_in(obj)) is not None:
-            answer.break_off("upstream-error", error)
+        elif (error := error_in(obj, frame[1])) is not None:
+            answer.report_error(error)
         elif isinstance(choices, list) and choices:
             self._choices(obj, choices)
         elif isinstance(obj.get("usage"), dict):
@@ -134,7 +137,7 @@ class EventReader:
         if isinstance(usage, dict):
             mapped = openai_usage(usage)
             if mapped is usage:
-                self.answer.client.last_usage = usage
+                self.answer.client.last_usage, self.answer.client.usage_told = usage, False
             else:
                 del obj["usage"]
                 self.answer.usage = {"usage": mapped}
@@ -143,11 +146,13 @@ class EventReader:
         choice = self.answer.choice(part.get("index"))
         client = self.answer.client
         client.envelope, client.part, client.shape = obj, part, None
+        self._place = "delta"
         delta = part.get("delta")
         if type(delta) is not dict:
-            delta = {}
+            delta = self._whole_message(part)
         self._only_field = next(iter(delta)) if len(delta) == 1 else None
-        finish = part.get("finish_reason") or delta.pop("finish_reason", None)
+        finish = delta.pop("finish_reason", None)
+        finish = part.get("finish_reason") or finish
         if finish:
             choice.upstream_finish = str(finish)
             choice.finish_event = (obj, part)
@@ -160,6 +165,12 @@ class EventReader:
                 self._text(choice, position, "content", _CONTENT, content)
             else:
                 choice.text("content", _CONTENT, content)
+
+    def _whole_message(self, part: Object) -> Object:
+        """Some servers put a message where a stream has deltas."""
+        message = part.pop("message", None)
+        self._place = "message"
+        return message if type(message) is dict else {}
 
     def _delta(self, choice: Choice, position: int, delta: Object, content: Any) -> None:
         """A delta that has more than content: a role, reasoning, calls of its own, Qwen's phases."""
@@ -185,7 +196,7 @@ class EventReader:
     def _text(
         self, choice: Choice, position: int, channel: str, fields: tuple[str, ...], text: str, field: str = ""
     ) -> None:
-        path = ("choices", position, "delta", field or fields[0])
+        path = ("choices", position, self._place, field or fields[0])
         self.answer.text(choice, channel, fields, text, path)
 
     def _note(self, code: str, data: bytes, reason: str = "") -> None:

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from transformer import findings
 from transformer.growing import Growing
-from transformer.records import Delta, DeltaKind, Event, Finding, Record, Span, Transition
+from transformer.records import Delta, DeltaKind, Event, Finding, Read, Record, Span, Transition
 from transformer.sse import Frame
 
 Keep: TypeAlias = Literal["all", "findings", "none"]
@@ -15,7 +15,7 @@ Keep: TypeAlias = Literal["all", "findings", "none"]
 class Journal:
     """Numbers records and keeps them; knows the read and the event that are being worked on."""
 
-    __slots__ = ("all", "event", "events", "findings", "keep", "read", "records", "seq")
+    __slots__ = ("all", "event", "events", "findings", "keep", "read", "reads", "records", "seq")
 
     def __init__(self, keep: Keep) -> None:
         if keep not in ("all", "findings", "none"):
@@ -25,6 +25,7 @@ class Journal:
         self.records: Growing[Record] = Growing()
         self.findings: Growing[Finding] = Growing()
         self.events: Growing[Event] = Growing()
+        self.reads: Growing[Read] = Growing()
         self.seq = 0
         self.read = -1
         self.event = -1
@@ -59,7 +60,7 @@ class Journal:
             )
 
     def found(self, code: str, span: Span | None = None, call: int | None = None, **values: object) -> None:
-        """Something worth telling; also counted where no record is kept, so that it costs nothing there."""
+        """Something worth telling."""
         if self.keep == "none":
             return
         level, message = findings.sentence(code, values)
@@ -76,6 +77,6 @@ class Journal:
         twin = Journal(self.keep)
         twin.records = self.records.clone()
         twin.findings = self.findings.clone()
-        twin.events = self.events.clone()
+        twin.events, twin.reads = self.events.clone(), self.reads.clone()
         twin.seq, twin.read, twin.event = self.seq, self.read, self.event
         return twin

@@ -23,8 +23,24 @@ class JsonCall:
     """The registers of an open call. `raw` is all its text until the client knows of it."""
 
     __slots__ = (
-        "args", "begun", "closer", "dropped", "flows", "header", "id", "index", "keep", "live", "name", "raw",
-        "rejected", "settled", "size", "space", "start", "text_from",
+        "args",
+        "args_end",
+        "args_start",
+        "begun",
+        "closer",
+        "dropped",
+        "flows",
+        "header",
+        "id",
+        "index",
+        "keep",
+        "live",
+        "name",
+        "raw",
+        "settled",
+        "size",
+        "space",
+        "start",
     )  # fmt: skip
 
     def __init__(self, m: Machine, text: str) -> None:
@@ -42,9 +58,9 @@ class JsonCall:
         self.begun = False
         self.flows = False  # what comes goes straight on
         self.dropped = False
-        self.rejected = False  # a tool that was not offered, and the policy wants it as text
         self.space = Text()  # whitespace that may be the last of the arguments
-        self.text_from = -1  # where the arguments begin
+        self.args_start = -1  # where the arguments begin
+        self.args_end = -1  # and where they end, so far
         self.size = len(text)
         self.settled = 0
 
@@ -60,18 +76,17 @@ class JsonCall:
         self.name = tool_name(self.id, m.choice.tools)
         if not self.name and len(m.choice.tools) == 1:
             self.name = next(iter(m.choice.tools))
-        self.rejected = bool(self.name) and m.choice.rejects(self.name)
 
     def argument(self, m: Machine, text: str) -> None:
         """More of the arguments, outside a string; whitespace around them is not part of them."""
         if not self.begun:
             self.raw.append(text)
         self.size += size_of(text)
-        if self.text_from < 0:
+        if self.args_start < 0:
             text = text.lstrip()
             if not text:
                 return
-            self.text_from = m.pos - len(text)
+            self.args_start = m.pos - len(text)
         body = text.rstrip()
         if body:
             body, self.space = str(self.space) + body, Text(text[len(body) :])
@@ -94,6 +109,7 @@ class JsonCall:
         self._send(m, text, m.pos)
 
     def _send(self, m: Machine, text: str, upto: int) -> None:
+        self.args_end = upto
         if not self.begun:
             self.args.append(text)
             if not self.live or not self.name:
@@ -113,7 +129,7 @@ class JsonCall:
         self.begun = True
         m.section = None
         m.prose.call(m.pos)
-        end = self.start + self.raw.size if self.text_from < 0 else self.text_from
+        end = self.start + self.raw.size if self.args_start < 0 else self.args_start
         admitted = m.choice.admit(m, self.name, self.id or None, self.start, end)
         self.raw = Text()
         if admitted is None:
@@ -131,10 +147,10 @@ class JsonCall:
         if not self.dropped:
             if not streamed:
                 text = str(self.args) or ("{}" if complete else "")
-                start = self.text_from if self.text_from >= 0 else end
-                m.out.append(Arguments(self.index, text, start, min(end, start + len(text))))
+                start, upto = (self.args_start, self.args_end) if self.args_start >= 0 else (end, end)
+                m.out.append(Arguments(self.index, text, start, upto))
             if complete:
-                m.out.append(Complete(self.index, max(self.text_from, self.start), end))
+                m.out.append(Complete(self.index, max(self.args_start, self.start), end))
         self.close(m, end)
 
     def close(self, m: Machine, end: int) -> None:
@@ -162,8 +178,7 @@ class JsonCall:
     def repair(self, m: Machine) -> bool:
         """Close the JSON text, if then every required argument is there."""
         tool = m.tool(self.name)
-        cut = m.choice.upstream_finish in ("length", "content_filter")
-        if m.choice.policy.malformed != "repair" or cut or tool is None or self.text_from < 0:
+        if m.choice.policy.malformed != "repair" or m.choice.was_cut or tool is None or self.args_start < 0:
             return False
         end = missing_end(str(self.args))
         if end is None:

@@ -13,6 +13,8 @@ import orjson
 
 NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?)([0-9]+))?")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# Python's parser needs a second for a megabyte; no model writes one that long by hand.
+_LONGEST_LITERAL = 256 * 1024
 _OUTERMOST = {"[": "array", "{": "object"}
 
 
@@ -87,7 +89,7 @@ def _encodable(written: str) -> str:
 
 def python_literal(bare: str, words: Collection[str]) -> str | None:
     """A Python list, tuple, set or dict as JSON, if that type is wanted."""
-    if bare[:1] not in ("[", "(", "{") or bare[-1:] not in ("]", ")", "}"):
+    if bare[:1] not in ("[", "(", "{") or bare[-1:] not in ("]", ")", "}") or len(bare) > _LONGEST_LITERAL:
         return None
     try:
         with warnings.catch_warnings():

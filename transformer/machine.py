@@ -155,7 +155,7 @@ class Machine:
         self._at = pos
         start = lexicon.find(text, pos)
         while start >= 0:
-            if start > pos and dialect.fenced and self.call is None:
+            if start > pos and dialect.fenced and self.call is None and text[start - 1] in "\n\r":
                 return start, start, None, ""  # a fence may end in the text before it
             match = lexicon.token.match(text, start)
             if match:
@@ -189,9 +189,13 @@ class Machine:
         """The part of a token that still belongs to a call that is too long."""
         if token in (self._text, self._space):
             self._step(self._space if text.isspace() else self._text, text, "")
-        else:
-            self.pos += len(text)
-            self.call.add(text)
+            return
+        start, state = self.pos, self.state
+        self.pos += len(text)
+        self.call.add(text)
+        if self._journal.all:
+            span, to = self.span(start, self.pos), self.dialect.initial
+            self._journal.stepped(span, state, token, "too long", to, text, self.held, self.call.index)
 
     def _step(self, token: StrEnum, text: str, name: str) -> None:
         rule = self._rules[token]

@@ -54,8 +54,18 @@ class Message:
                 self.texts[field] = Text()
             self.texts[field].append(text)
 
-    def native(self, calls: list[Any]) -> None:
-        """Deltas of calls that upstream sends itself."""
+    def add(self, delta: dict[str, Any]) -> None:
+        """A delta that went on as upstream sent it."""
+        for field, value in delta.items():
+            if field == "tool_calls" and isinstance(value, list):
+                self._native(value)
+            elif field == "content" and isinstance(value, list):
+                texts = [part.get("text") for part in value if isinstance(part, dict)]
+                self.say(("content",), "".join(text for text in texts if isinstance(text, str)))
+            else:
+                self.other[field] = value
+
+    def _native(self, calls: list[Any]) -> None:
         for position, call in enumerate(calls):
             if not isinstance(call, dict):
                 continue

@@ -57,14 +57,21 @@ def merged(ops: list[Op]) -> list[Op]:
             runs[-1].append(op)
         else:
             runs.append([op])
-        end = op.start + len(op.text) if isinstance(op, Piece) else -1
+        end = (
+            op.start + len(op.text) if isinstance(op, Piece) else op.end if isinstance(op, Arguments) else -1
+        )
     return [run[0] if len(run) == 1 else _joined(run) for run in runs]
 
 
 def _continues(first: Op, end: int, op: Op) -> bool:
     if isinstance(op, Piece):
         return isinstance(first, Piece) and op.start == end
-    return isinstance(op, Arguments) and isinstance(first, Arguments) and op.call == first.call
+    # Only what stands side by side, so that the span of the whole is that of its text.
+    return (
+        isinstance(op, Arguments)
+        and isinstance(first, Arguments)
+        and (op.call, op.start) == (first.call, end)
+    )
 
 
 def _joined(run: list[Op]) -> Op:

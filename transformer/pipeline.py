@@ -12,7 +12,7 @@ from transformer.events import EventReader
 from transformer.journal import Journal, Keep
 from transformer.policy import Policy
 from transformer.provenance import SourceMap, resolve
-from transformer.records import Finding, Ranges, Record, Span
+from transformer.records import Finding, Ranges, Read, Record, Span
 from transformer.setting import make_setting
 from transformer.sse import SSEDecoder
 from transformer.upstream import error_in, parse_leniently
@@ -47,6 +47,8 @@ class StreamTransformer:
     def feed(self, chunk: bytes) -> bytes:
         """More of upstream's bytes; returns what the client gets now."""
         self._journal.read += 1
+        if self._journal.all:
+            self._journal.reads.append(Read(self._journal.read, self._received, self._received + len(chunk)))
         self._received += len(chunk)
         if self.setting.raw and self._journal.keep == "none":
             return chunk
@@ -69,9 +71,9 @@ class StreamTransformer:
         """Upstream broke: what was held back leaves, then an error, unless the answer is whole already."""
         half = self.half_sent
         self._flush()
-        self._answer.client.take() if self.setting.raw else None
-        self._answer.break_off("upstream-broke", error)
-        own = self._answer.client.take()
+        held = self._answer.client.take()
+        self._answer.break_off(error)
+        own = self._answer.client.take() if self.setting.raw else held + self._answer.client.take()
         return b"\n\n" + own if own and half else own
 
     def _flush(self) -> None:
@@ -98,6 +100,11 @@ class StreamTransformer:
     @property
     def records(self) -> list[Record]:
         return self._journal.records.items
+
+    @property
+    def reads(self) -> list[Read]:
+        """The pieces in which the bytes came; only with records="all"."""
+        return self._journal.reads.items
 
     @property
     def findings(self) -> list[Finding]:

@@ -35,6 +35,7 @@ def open_parameter(m: Machine, text: str, name: str) -> None:
 def data(m: Machine, text: str, name: str) -> None:
     call: TagCall = m.call
     call.end = -1
+    # TagCall.add, spelled out: it runs for every delta of a long value.
     call.region.append(text)
     call.size += len(text) if text.isascii() else len(text.encode())
     if call.live:
@@ -114,11 +115,6 @@ def may_repair(m: Machine, key: str) -> bool:
     """The policy wants repairs, and the schema knows the parameter that is to be repaired."""
     tool = m.call.tool
     return m.choice.policy.malformed == "repair" and tool is not None and tool.knows(key)
-
-
-def was_cut(m: Machine) -> bool:
-    """Upstream says that the answer is not whole: then nothing can be known of its end."""
-    return m.choice.upstream_finish in ("length", "content_filter")
 
 
 def all_required(call: TagCall) -> bool:

@@ -38,12 +38,12 @@ def stands_alone(line: bytes) -> bool:
     return line.strip() in (b"", b"[DONE]") or isinstance(parse_leniently(line).value, dict)
 
 
-def error_in(obj: Mapping[str, Any]) -> Any:
+def error_in(obj: Mapping[str, Any], name: str = "") -> Any:
     """The error an event reports, in any of the shapes servers have for it; None if it reports none."""
     error = obj.get("error")
     if error:
         return error
-    if obj.get("object") == "error" or obj.get("success") is False:
+    if name == "error" or obj.get("object") == "error" or obj.get("success") is False:
         return obj
     return None
 
@@ -67,7 +67,9 @@ def reasoning_of(delta: dict[str, Any]) -> list[tuple[str, tuple[str, ...], str]
 
 def phase_of(delta: dict[str, Any]) -> tuple[str | None, bool]:
     """Qwen's chat marks phases: which one this is, and whether it ends the answer."""
-    phase, status = delta.pop("phase", None), delta.pop("status", None)
+    phase = delta.get("phase")
     if not isinstance(phase, str):
         return None, False
+    status = delta.pop("status", None)
+    del delta["phase"]
     return phase, phase == "answer" and status == "finished"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from transformer.choice import Choice
-from transformer.deltas import NoChunks, Object, dumps
+from transformer.deltas import NoChunks, Object, dumps, openai_usage, refusal
 from transformer.dialect import Dialect
 from transformer.journal import Journal, Keep
 from transformer.policy import Policy
@@ -49,18 +49,17 @@ class MessageTransformer:
             self._journal.saw((data, "", 0, len(data), ((0, len(data)),)))
         if self.setting.raw:
             return whole
+        if isinstance(whole.get("usage"), dict):
+            whole["usage"] = openai_usage(whole["usage"])
         whole["choices"] = [self._choice(part, position) for position, part in enumerate(choices)]
         refused = next((choice.refused for choice in self._choices if choice.refused), None)
         if refused:
-            message = f"the model called {refused!r}, which is not one of the tools offered"
-            return {
-                "error": {"message": message, "type": "invalid_tool_call", "param": None, "code": refused}
-            }
+            return {"error": refusal(refused)}
         return whole
 
     def _choice(self, part: Any, position: int) -> Any:
         message = part.get("message") if isinstance(part, dict) else None
-        if not isinstance(message, dict) or message.get("tool_calls"):
+        if not isinstance(message, dict):
             return part
         index = part.get("index")
         choice = Choice(
@@ -75,6 +74,8 @@ class MessageTransformer:
         choice.upstream_finish = str(finish) if finish else None
         self._read(choice, message, position)
         choice.end()
+        if isinstance(message.get("tool_calls"), list) and message["tool_calls"]:
+            choice.pass_on({"tool_calls": message["tool_calls"]})
         choice.finish()
         return {**part, "message": _rewritten(message, choice), "finish_reason": choice.finished}
 
@@ -124,9 +125,11 @@ def _rewritten(message: Mapping[str, Any], choice: Choice) -> Object:
     for field in REASONING:
         if isinstance(message.get(field), str):
             new[field] = choice.message.text(field) or None
-    built = choice.message.build()
-    if "tool_calls" in built:
-        new["tool_calls"] = built["tool_calls"]
+    built = choice.message.build().get("tool_calls", [])
+    native = message.get("tool_calls") or []
+    if built:
+        # Upstream's own calls stay as they are, behind those that were made from the text.
+        new["tool_calls"] = built[: len(built) - len(native)] + native
     return new
 
 

@@ -1,4 +1,4 @@
-"""The dialects, one file each: its states, its tokens, its table, its few actions."""
+"""The dialects, one folder each: its tokens, its table, its few actions, its writer."""
 
 from collections.abc import Mapping
 

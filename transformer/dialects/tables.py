@@ -1,4 +1,4 @@
-"""How a dialect's file writes its table down: a block for each state, every token decided."""
+"""How a dialect writes its table down: a block for each state, every token decided."""
 
 from __future__ import annotations
 

@@ -33,4 +33,5 @@ KIMI_K2 = Dialect(
     undecided=undecided,
     leftover=leftover,
     ids="upstream",
+    own_json=True,
 )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from transformer.jsoncall import JsonCall, fitting_tools
 from transformer.machine import Machine
 
 _SHOWN = 60  # characters of a header in a sentence
+_NO_ID = re.compile(r'[\s{}"]')
 
 
 def begin_section(m: Machine, text: str, name: str) -> None:
@@ -46,48 +49,49 @@ def header(m: Machine, text: str, name: str) -> None:
 
 
 def not_a_call(m: Machine, text: str, name: str) -> None:
-    m.call.release(m)
+    """Prose that names the token, or an id with something behind it."""
+    call: JsonCall = m.call
+    if str(call.header).lstrip().startswith("functions."):
+        _tell_malformed(m, m.pos - len(text), "something else follows its id")
+    call.release(m)
     m.say(text)
 
 
 def begin_arguments(m: Machine, text: str, name: str) -> None:
+    """The header is complete. A tool whose calls shall be text leaves no call behind, only its state."""
     call: JsonCall = m.call
-    call.identify(m)
     call.add(text)
-    if call.rejected:
-        m.say_at(call.start, str(call.raw))
+    call.identify(m)
+    if m.choice.rejects(call.name):
+        call.release(m)
 
 
 def argument(m: Machine, text: str, name: str) -> None:
-    call: JsonCall = m.call
-    if call.rejected:
-        call.size += len(text)
+    if m.call is None:
         m.say(text)
     else:
-        call.argument(m, text)
+        m.call.argument(m, text)
 
 
 def string(m: Machine, text: str, name: str) -> None:
     """Inside a string whitespace counts, and nothing is held back."""
-    call: JsonCall = m.call
-    if call.rejected:
-        argument(m, text, name)
+    if m.call is None:
+        m.say(text)
     else:
-        call.pass_on(m, text)
+        m.call.pass_on(m, text)
 
 
 def drop_repeated(m: Machine, text: str, name: str) -> None:
-    if m.call.rejected:
-        argument(m, text, name)
-        return
-    m.found("stray-token", m.pos - len(text), m.pos, token=text)
-    m.call.add(text)
+    if m.call is None:
+        m.say(text)
+    else:
+        m.found("stray-token", m.pos - len(text), m.pos, token=text)
+        m.call.add(text)
 
 
 def complete_call(m: Machine, text: str, name: str) -> None:
-    call: JsonCall = m.call
-    if call.rejected:
-        m.call = None
+    call: JsonCall | None = m.call
+    if call is None:
         m.say(text)
         return
     call.add(text)
@@ -98,9 +102,17 @@ def complete_call(m: Machine, text: str, name: str) -> None:
 def complete_without_arguments(m: Machine, text: str, name: str) -> None:
     call: JsonCall = m.call
     call.identify(m)
-    if call.rejected:
-        m.say_at(call.start, str(call.raw))
+    if _NO_ID.search(call.id):
+        _tell_malformed(m, m.pos, "its arguments do not follow <|tool_call_argument_begin|>")
+        call.release(m)
+    elif m.choice.rejects(call.name):
+        call.release(m)
     complete_call(m, text, name)
+
+
+def _tell_malformed(m: Machine, end: int, reason: str) -> None:
+    call: JsonCall = m.call
+    m.found("malformed-call", call.start, end, tool=_named_so_far(call), reason=reason)
 
 
 def _named(m: Machine) -> bool:
@@ -119,9 +131,8 @@ def _named(m: Machine) -> bool:
 
 def _complete_unended(m: Machine, text: str) -> None:
     """<|tool_call_end|> is missing, but a token that cannot be inside a call has come."""
-    call: JsonCall = m.call
-    if call.rejected:
-        m.call = None
+    call: JsonCall | None = m.call
+    if call is None:
         return
     end = m.pos - len(text)
     m.found("repaired-call", call.start, end, tool=call.name or "?", closing="<|tool_call_end|>")
@@ -152,7 +163,7 @@ def _no_call(m: Machine, end: int) -> None:
         m.found("stray-token", call.start, end, token="<|tool_call_begin|>")
         call.close(m, end)
         return
-    m.found("malformed-call", call.start, end, tool=_named_so_far(call), reason="it has no arguments")
+    _tell_malformed(m, end, "it has no arguments")
     call.release(m)
 
 
@@ -193,10 +204,10 @@ def end_in_header(m: Machine, text: str, name: str) -> None:
 
 def end_in_arguments(m: Machine, text: str, name: str) -> None:
     """The answer ended inside the arguments: the call is closed as it is."""
-    call: JsonCall = m.call
-    if call.rejected:
-        m.call = None
-    elif call.text_from < 0:
+    call: JsonCall | None = m.call
+    if call is None:
+        pass
+    elif call.args_start < 0:
         fate = "it went to the client as text"
         m.found("truncated-call", call.start, m.pos, tool=_named_so_far(call), fate=fate)
         call.release(m)

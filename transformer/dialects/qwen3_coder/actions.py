@@ -13,7 +13,6 @@ from transformer.tags import (
     may_repair,
     not_a_call,
     open_parameter,
-    was_cut,
 )
 
 
@@ -167,7 +166,7 @@ def end_inside(m: Machine, text: str, name: str) -> None:
 
 def _repair(m: Machine) -> bool:
     call: TagCall = m.call
-    if not may_repair(m, call.key) or was_cut(m):
+    if not may_repair(m, call.key) or m.choice.was_cut:
         return False
     closed = m.state is State.CLOSED
     region = str(call.region)

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from transformer.machine import Machine
 from transformer.tagcall import TagCall, deliver
-from transformer.tags import ends_itself, may_repair, was_cut
+from transformer.tags import ends_itself, may_repair
 
 _LINE_TAG = re.compile(r"(?m)^<([^\s<>/]+)>")
 
@@ -15,7 +15,7 @@ _LINE_TAG = re.compile(r"(?m)^<([^\s<>/]+)>")
 def repair(m: Machine, after: StrEnum) -> bool:
     """At the end of the answer: close what is open, if one reading is the only one."""
     call: TagCall = m.call
-    if not may_repair(m, call.key) or was_cut(m):
+    if not may_repair(m, call.key) or m.choice.was_cut:
         return False
     region, closing = str(call.region), f"</{call.name}>"
     if region.count(closing) > 1 or call.ahead:

@@ -103,7 +103,9 @@ def undecided(m: Machine, text: str, start: int) -> bool:
         return True
     if not name and not closing:
         return True
-    return _begins(name, (call.name, call.key, *call.ahead) if closing else (call.name,) if line else ())
+    if closing:
+        return bool(call.ahead) or _begins(name, (call.name, call.key))
+    return line and call.name.startswith(name)
 
 
 def _begins(name: str, names: Iterable[str]) -> bool:
