@@ -24,9 +24,9 @@ from transformer.pipeline import StreamTransformer
 from transformer.policy import Policy, PolicyError
 from transformer.prompt import BUILTIN_TEMPLATES, TemplateFailed, Wording, prompt_for
 from transformer.records import Delta, Event, Finding, Read, Record, Span, Transition
-from transformer.request import transform_request
+from transformer.upward.request import transform_request
+from transformer.upward.writers import Written, write_call, written_call
 from transformer.whole import MessageTransformer, transform_message
-from transformer.writers import Written, write_call, written_call
 
 __all__ = [
     "BUILTIN_TEMPLATES",

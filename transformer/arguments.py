@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from transformer.literals import NUMBER, array, json_text, object_, python_literal, quote, scalar, trim
-from transformer.nested import Element, Tree, elements, grouped, members
-from transformer.schema import branches, declared, required
+from transformer.values.literals import NUMBER, array, json_text, object_, python_literal, quote, scalar, trim
+from transformer.values.nested import Element, Tree, elements, grouped, members
+from transformer.values.schema import branches, declared, required
 
 _EMPTY = {"array": "[]", "object": "{}"}
 

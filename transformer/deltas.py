@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from transformer.shape import Shape
 from transformer.sse import DONE
+from transformer.stream.shape import Shape
 
 Object = dict[str, Any]
 _METADATA = ("id", "object", "created", "model")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from transformer.calls.fences import Fences
+from transformer.calls.prose import Prose
 from transformer.dialect import Dialect, Rule
-from transformer.fences import Fences
-from transformer.outgoing import Op
-from transformer.prose import Prose
 from transformer.records import Span
-from transformer.schema import Tool
+from transformer.stream.outgoing import Op
+from transformer.values.schema import Tool
 
 if TYPE_CHECKING:
-    from transformer.choice import Choice
+    from transformer.stream.choice import Choice
 
 
 class Machine:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from transformer.answer import Answer
 from transformer.deltas import Object, as_error
 from transformer.dialect import Dialect
-from transformer.events import EventReader
 from transformer.journal import Journal, Keep
 from transformer.policy import Policy
 from transformer.provenance import SourceMap, resolve
 from transformer.records import Finding, Ranges, Read, Record, Span
 from transformer.setting import make_setting
 from transformer.sse import SSEDecoder
-from transformer.upstream import error_in, parse_leniently
+from transformer.stream.answer import Answer
+from transformer.stream.events import EventReader
+from transformer.stream.upstream import error_in, parse_leniently
 
 _EXCERPT = 120
 

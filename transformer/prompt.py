@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from transformer.offer import Offer, json_of, offer_of, remembered
-from transformer.toolviews import views
+from transformer.upward.offer import Offer, json_of, offer_of, remembered
+from transformer.upward.toolviews import views
 
 if TYPE_CHECKING:
     from jinja2 import Template

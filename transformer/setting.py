@@ -10,7 +10,7 @@ from transformer.dialect import Dialect
 from transformer.dialects import DIALECTS
 from transformer.ids import call_ids
 from transformer.policy import Policy
-from transformer.schema import Tool, offered
+from transformer.values.schema import Tool, offered
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from transformer.choice import Choice
 from transformer.deltas import NoChunks, Object, dumps, openai_usage, refusal
 from transformer.dialect import Dialect
 from transformer.journal import Journal, Keep
@@ -13,8 +12,9 @@ from transformer.policy import Policy
 from transformer.provenance import SourceMap, resolve
 from transformer.records import Finding, Ranges, Record, Span
 from transformer.setting import make_setting
-from transformer.surrogates import Surrogates
-from transformer.upstream import REASONING, reasoning_of
+from transformer.stream.choice import Choice
+from transformer.stream.surrogates import Surrogates
+from transformer.stream.upstream import REASONING, reasoning_of
 
 
 class MessageTransformer:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer import TemplateFailed, prompt_for
-from transformer.schema import offered
+from transformer.values.schema import offered
 from workbench.visible import json_text
 
 # English and code have about four characters a token. Every model counts in its own way, so this is no more

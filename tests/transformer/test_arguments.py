@@ -1,4 +1,4 @@
-"""transformer.arguments and transformer.nested: raw parameter text -> JSON text."""
+"""transformer.arguments and transformer.values.nested: raw parameter text -> JSON text."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.arguments import convert, convert_repeated
-from transformer.literals import quote, trim
-from transformer.nested import elements
+from transformer.values.literals import quote, trim
+from transformer.values.nested import elements
 
 STRING, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 BOOLEAN, NULL, ARRAY, OBJECT = {"type": "boolean"}, {"type": "null"}, {"type": "array"}, {"type": "object"}

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers import JSON, run, stream_of, tool
-from transformer.examples import example
-from transformer.offer import offer_of
-from transformer.toolviews import views
+from transformer.upward.examples import example
+from transformer.upward.offer import offer_of
+from transformer.upward.toolviews import views
 
 
 @pytest.mark.parametrize(

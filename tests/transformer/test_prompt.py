@@ -19,8 +19,8 @@ from transformer import (
     prompt_for,
     transform_request,
 )
-from transformer.offer import offer_of
 from transformer.prompt import renderings
+from transformer.upward.offer import offer_of
 
 READ = tool("read", {"filePath": {"type": "string", "description": "A path"}})
 TODO: JSON = {

@@ -1,4 +1,4 @@
-"""transformer.schema: what is offered, and which types a parameter may have."""
+"""transformer.values.schema: what is offered, and which types a parameter may have."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from transformer.schema import Tool, branches, offered
+from transformer.values.schema import Tool, branches, offered
 
 DEFS: dict[str, Any] = {
     "$defs": {

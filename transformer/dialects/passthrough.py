@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from enum import StrEnum, auto
 
+from transformer.calls.tags import ignore, prose
 from transformer.dialect import Dialect, Rule
 from transformer.dialects.tables import table
 from transformer.lexer import Lexicon
 from transformer.machine import Machine
 from transformer.policy import Policy
-from transformer.tags import ignore, prose
 
 
 class State(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from transformer.jsoncall import JsonCall, fitting_tools
+from transformer.calls.jsoncall import JsonCall, fitting_tools
 from transformer.machine import Machine
 
 _SHOWN = 60  # characters of a header in a sentence

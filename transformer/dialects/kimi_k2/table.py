@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from transformer.calls.tags import ignore, prose
 from transformer.dialect import Rule
 from transformer.dialects.kimi_k2.actions import (
     argument,
@@ -28,7 +29,6 @@ from transformer.dialects.kimi_k2.actions import (
 )
 from transformer.dialects.kimi_k2.tokens import State, Token
 from transformer.dialects.tables import Tokens, table
-from transformer.tags import ignore, prose
 
 S, T = State, Token
 _PLAIN = (T.TEXT, T.SPACE, T.QUOTE)

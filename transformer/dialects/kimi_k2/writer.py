@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from transformer.jsonmembers import parsed
-from transformer.notes import note
-from transformer.readback import reads_back
 from transformer.records import Finding
-from transformer.schema import Tool
+from transformer.upward.notes import note
+from transformer.upward.readback import reads_back
+from transformer.values.jsonmembers import parsed
+from transformer.values.schema import Tool
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # What needs no reading back: no blank at an end, no token, only the name between `functions.` and `:`.

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from transformer.dialects.qwen3_coder.tokens import State
-from transformer.machine import Machine
-from transformer.tagcall import TagCall, deliver, release
-from transformer.tags import (
+from transformer.calls.tagcall import TagCall, deliver, release
+from transformer.calls.tags import (
     all_required,
     end_at_pair,
     ends_itself,
@@ -14,6 +12,8 @@ from transformer.tags import (
     not_a_call,
     open_parameter,
 )
+from transformer.dialects.qwen3_coder.tokens import State
+from transformer.machine import Machine
 
 
 def begin_wrapper(m: Machine, text: str, name: str) -> None:

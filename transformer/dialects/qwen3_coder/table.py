@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from transformer.calls.tags import (
+    close_example,
+    close_example_at_pair,
+    data,
+    hold,
+    ignore,
+    open_example,
+    open_parameter,
+    prose,
+)
 from transformer.dialect import Rule
 from transformer.dialects.qwen3_coder.actions import (
     begin_function,
@@ -27,16 +37,6 @@ from transformer.dialects.qwen3_coder.actions import (
 )
 from transformer.dialects.qwen3_coder.tokens import State, Token
 from transformer.dialects.tables import table
-from transformer.tags import (
-    close_example,
-    close_example_at_pair,
-    data,
-    hold,
-    ignore,
-    open_example,
-    open_parameter,
-    prose,
-)
 
 S, T = State, Token
 _PARAMETERS = (T.PARAMETER, T.NEW_PARAMETER)

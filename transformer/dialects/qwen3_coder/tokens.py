@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from enum import StrEnum, auto
 
+from transformer.calls.tagcall import TagCall
+from transformer.calls.tags import may_repair
 from transformer.lexer import Lexicon, beginnings, upto
 from transformer.machine import Machine
-from transformer.tagcall import TagCall
-from transformer.tags import may_repair
 
 
 class State(StrEnum):

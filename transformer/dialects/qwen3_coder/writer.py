@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from transformer.tagwriter import TagSyntax
+from transformer.upward.tagwriter import TagSyntax
 
 
 def _parameter(key: str, text: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from transformer.calls.tagcall import TagCall, deliver, leave, release
+from transformer.calls.tags import end_at_pair, give_up, open_parameter, tell_unfinished
 from transformer.dialects.roo_xml.repair import repair
 from transformer.dialects.roo_xml.tokens import TAG, State
 from transformer.machine import Machine
-from transformer.tagcall import TagCall, deliver, leave, release
-from transformer.tags import end_at_pair, give_up, open_parameter, tell_unfinished
 
 
 def begin_call(m: Machine, text: str, name: str) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
+from transformer.calls.tagcall import TagCall, deliver
+from transformer.calls.tags import ends_itself, may_repair
 from transformer.machine import Machine
-from transformer.tagcall import TagCall, deliver
-from transformer.tags import ends_itself, may_repair
 
 _LINE_TAG = re.compile(r"(?m)^<([^\s<>/]+)>")
 

@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+from transformer.calls.tags import (
+    close_example,
+    close_example_at_pair,
+    data,
+    hold,
+    ignore,
+    not_a_call,
+    open_example,
+    open_parameter,
+    prose,
+)
 from transformer.dialect import Rule
 from transformer.dialects.roo_xml.actions import (
     begin_call,
@@ -18,17 +29,6 @@ from transformer.dialects.roo_xml.actions import (
 )
 from transformer.dialects.roo_xml.tokens import State, Token
 from transformer.dialects.tables import table
-from transformer.tags import (
-    close_example,
-    close_example_at_pair,
-    data,
-    hold,
-    ignore,
-    not_a_call,
-    open_example,
-    open_parameter,
-    prose,
-)
 
 S, T = State, Token
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from enum import StrEnum, auto
 
+from transformer.calls.tagcall import TagCall
 from transformer.dialects.roo_xml.html import HTML_ELEMENTS
 from transformer.lexer import Lexicon, upto
 from transformer.machine import Machine
-from transformer.tagcall import TagCall
 
 
 class State(StrEnum):

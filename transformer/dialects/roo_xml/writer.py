@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from transformer.dialects.roo_xml.tokens import NAME_LIMIT
-from transformer.tagwriter import TagSyntax
+from transformer.upward.tagwriter import TagSyntax
 
 
 def _parameter(key: str, text: str) -> str:

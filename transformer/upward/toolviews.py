@@ -9,11 +9,11 @@ from itertools import islice
 from typing import Any
 
 from transformer.arguments import convert
-from transformer.examples import example
-from transformer.jsonmembers import parsed
-from transformer.offer import Offer, json_of
-from transformer.readback import reads_back
-from transformer.schema import Branch, Tool, branches, declared, required
+from transformer.upward.examples import example
+from transformer.upward.offer import Offer, json_of
+from transformer.upward.readback import reads_back
+from transformer.values.jsonmembers import parsed
+from transformer.values.schema import Branch, Tool, branches, declared, required
 
 _TAG = re.compile(r"[^\s<>/]+")
 _LONG_TEXTS = {"content", "contents", "code", "diff", "patch", "body"}

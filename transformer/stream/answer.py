@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from transformer.choice import Choice
 from transformer.deltas import ChunkWriter, Object, as_error, refusal
 from transformer.journal import Journal
 from transformer.provenance import Path, SourceMap
 from transformer.setting import Setting
-from transformer.surrogates import Part, Surrogates
+from transformer.stream.choice import Choice
+from transformer.stream.surrogates import Part, Surrogates
 
 
 class Answer:

@@ -9,10 +9,10 @@ from functools import lru_cache
 from transformer.dialects.qwen3_coder.writer import QWEN3_SYNTAX
 from transformer.dialects.roo_xml.html import HTML_ELEMENTS
 from transformer.dialects.roo_xml.writer import ROO_SYNTAX
-from transformer.notes import note
-from transformer.offer import Offer, remembered
 from transformer.records import Finding
-from transformer.schema import Tool, offered
+from transformer.upward.notes import note
+from transformer.upward.offer import Offer, remembered
+from transformer.values.schema import Tool, offered
 
 # What a tool's name must look like. In kimi-k2 it stands between other characters, and tokens end it.
 _TOOL_NAMES: Mapping[str, re.Pattern[str]] = {

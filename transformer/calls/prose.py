@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from transformer.outgoing import Op, Piece
+from transformer.stream.outgoing import Op, Piece
 
 
 class Prose:

@@ -6,13 +6,13 @@ from typing import Any
 
 from orjson import JSONDecodeError, loads
 
-from transformer.answer import Answer
-from transformer.choice import Choice
 from transformer.deltas import Object, openai_usage
 from transformer.journal import Journal
-from transformer.shape import FIELDS, PATIENCE, Shape, learn
 from transformer.sse import Frame
-from transformer.upstream import error_in, parse_leniently, phase_of, reasoning_of, stands_alone
+from transformer.stream.answer import Answer
+from transformer.stream.choice import Choice
+from transformer.stream.shape import FIELDS, PATIENCE, Shape, learn
+from transformer.stream.upstream import error_in, parse_leniently, phase_of, reasoning_of, stands_alone
 
 _CONTENT = ("content",)
 _THINKING = ("reasoning_content",)

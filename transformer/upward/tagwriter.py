@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer.arguments import convert
-from transformer.jsonmembers import Member, members, parsed
-from transformer.literals import quote, trim
-from transformer.notes import note
-from transformer.readback import reads_back
 from transformer.records import Finding
-from transformer.schema import Tool
+from transformer.upward.notes import note
+from transformer.upward.readback import reads_back
+from transformer.values.jsonmembers import Member, members, parsed
+from transformer.values.literals import quote, trim
+from transformer.values.schema import Tool
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SHOWN = 60

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from transformer import tagwriter
 from transformer.dialects.kimi_k2 import writer as kimi_writer
 from transformer.dialects.qwen3_coder.writer import QWEN3_SYNTAX
 from transformer.dialects.roo_xml.writer import ROO_SYNTAX
 from transformer.records import Finding
-from transformer.schema import Tool, offered
+from transformer.upward import tagwriter
+from transformer.values.schema import Tool, offered
 
 
 @dataclass(frozen=True, slots=True)

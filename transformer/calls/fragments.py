@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from transformer.arguments import convert, convert_repeated
-from transformer.literals import quote, trim
-from transformer.schema import Tool
+from transformer.values.literals import quote, trim
+from transformer.values.schema import Tool
 
 
 class Note(NamedTuple):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from transformer.content import Content, content_of
 from transformer.dialect import Dialect
-from transformer.history import SYSTEM_ROLES, History, look_at_calls
-from transformer.notes import note, numbered
-from transformer.offer import Offer, json_of, offer_of
 from transformer.policy import Policy
 from transformer.prompt import Wording, rendered
 from transformer.records import Finding
-from transformer.request_findings import system_findings, tool_findings
 from transformer.setting import find_dialect
+from transformer.upward.content import Content, content_of
+from transformer.upward.history import SYSTEM_ROLES, History, look_at_calls
+from transformer.upward.notes import note, numbered
+from transformer.upward.offer import Offer, json_of, offer_of
+from transformer.upward.request_findings import system_findings, tool_findings
 
 _REMOVED = ("tools", "tool_choice", "parallel_tool_calls")
 

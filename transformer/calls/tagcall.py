@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from transformer.fragments import Fragments
+from transformer.calls.fragments import Fragments
 from transformer.growing import Text
 from transformer.machine import Machine, size_of
-from transformer.outgoing import Arguments, Begin, Complete
-from transformer.schema import Tool
+from transformer.stream.outgoing import Arguments, Begin, Complete
+from transformer.values.schema import Tool
 
 
 class TagCall:

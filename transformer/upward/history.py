@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from transformer.content import Content, content_of, joined
-from transformer.jsoncall import tool_name
-from transformer.notes import moved, note
-from transformer.offer import Offer, json_of, remembered
+from transformer.calls.jsoncall import tool_name
 from transformer.records import Finding
-from transformer.writers import WRITERS, Written
+from transformer.upward.content import Content, content_of, joined
+from transformer.upward.notes import moved, note
+from transformer.upward.offer import Offer, json_of, remembered
+from transformer.upward.writers import WRITERS, Written
 
 SYSTEM_ROLES = ("system", "developer")
 

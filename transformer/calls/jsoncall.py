@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 import orjson
 
+from transformer.calls.tagcall import tell_dropped
 from transformer.growing import Text
-from transformer.jsontext import missing_end
 from transformer.machine import Machine, size_of
-from transformer.outgoing import Arguments, Begin, Complete
-from transformer.schema import Tool
-from transformer.tagcall import tell_dropped
+from transformer.stream.outgoing import Arguments, Begin, Complete
+from transformer.values.jsontext import missing_end
+from transformer.values.schema import Tool
 
 # A named tuple's own constructor costs as much as the rest of a step; this runs for every delta.
 _new = tuple.__new__

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 
 from transformer.arguments import convert
+from transformer.calls.tagcall import TagCall, deliver, leave, release
 from transformer.machine import Machine
-from transformer.tagcall import TagCall, deliver, leave, release
 
 
 def prose(m: Machine, text: str, name: str) -> None:

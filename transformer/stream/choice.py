@@ -8,10 +8,10 @@ from typing import Any
 from transformer.deltas import ChunkWriter
 from transformer.journal import Journal
 from transformer.machine import Machine
-from transformer.message import Message, MessageCall
-from transformer.outgoing import Arguments, Begin, Complete, Piece, Refusal, merged
 from transformer.records import DeltaKind, Span
 from transformer.setting import Setting
+from transformer.stream.message import Message, MessageCall
+from transformer.stream.outgoing import Arguments, Begin, Complete, Piece, Refusal, merged
 
 KEPT_REASONS = ("length", "content_filter")
 

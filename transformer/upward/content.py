@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from transformer.offer import json_of
+from transformer.upward.offer import json_of
 
 
 class Content(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.jsonmembers import parsed
 from transformer.policy import Policy
-from transformer.schema import Tool
+from transformer.values.jsonmembers import parsed
+from transformer.values.schema import Tool
 from transformer.whole import transform_message
 
 _POLICY = Policy(calls="all", unknown_tools="call", malformed="text")

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from transformer.schema import Tool, offered
+from transformer.values.schema import Tool, offered
 
 # Deeper than any schema a person writes; what lies below says nothing to a model either.
 _MOST_LEVELS = 60

@@ -1,0 +1,1 @@
+"""Text and calls of a channel while they are open: what is held back, and where it ends."""

@@ -1,0 +1,1 @@
+"""From upstream's events to what each choice of the answer tells the client."""

@@ -1,0 +1,1 @@
+"""The way up: a request with tools, made into one that a model of text understands."""

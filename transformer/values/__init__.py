@@ -1,0 +1,1 @@
+"""A parameter's text and its schema, and the JSON they make."""
