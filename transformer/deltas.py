@@ -12,15 +12,29 @@ from transformer.sse import DONE
 from transformer.stream.shape import Shape
 
 Object = dict[str, Any]
+_DEEPEST = 100
 _METADATA = ("id", "object", "created", "model")
 
 
 def dumps(obj: Any) -> bytes:
-    """Compact JSON; the slow way for what orjson refuses: huge integers, lone surrogates."""
+    """Compact JSON; the slow way for what orjson refuses: huge integers, lone surrogates, depth."""
     try:
         return orjson.dumps(obj)
     except TypeError:
+        pass
+    try:
         return json.dumps(obj, separators=(",", ":")).encode()
+    except RecursionError:
+        return json.dumps(_pruned(obj, _DEEPEST), separators=(",", ":")).encode()
+
+
+def _pruned(value: Any, levels: int) -> Any:
+    """What nests deeper than any encoder goes is nobody's data: null takes its place."""
+    if isinstance(value, dict):
+        return {key: _pruned(item, levels - 1) for key, item in value.items()} if levels else None
+    if isinstance(value, list):
+        return [_pruned(item, levels - 1) for item in value] if levels else None
+    return value
 
 
 class ChunkWriter:

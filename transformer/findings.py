@@ -17,6 +17,10 @@ CATALOGUE: Mapping[str, tuple[Level, str]] = {
     "truncated-call": ("error", "the answer ended in the middle of a call to {tool}; {fate}"),
     "malformed-call": ("error", "this call to {tool} is malformed ({reason}) and went to the client as text"),
     "call-too-long": ("error", "a call to {tool} grew beyond {limit} bytes; {fate}"),
+    "call-in-thought": (
+        "warning",
+        "a call to {tool} stands inside <think>, where the model only thinks of it; it stayed text",
+    ),
     "unnamed-call": (
         "error",
         "the id {id!r} names no tool and the arguments fit {fitting} of the offered ones, so this call went "
@@ -91,11 +95,8 @@ CATALOGUE: Mapping[str, tuple[Level, str]] = {
     ),
     "native-calls": ("info", "upstream sends tool_calls itself; they were passed through unchanged"),
     # the request
-    "duplicate-tool": ("warning", "{tool} is offered more than once; only the first one counts"),
-    "tool-not-understood": (
-        "warning",
-        "tool {number} of the request is no function with a name; it was left out",
-    ),
+    "duplicate-tool": ("warning", "{tool} is offered more than once; {fate}"),
+    "tool-not-understood": ("warning", "tool {number} of the request is no function with a name; {fate}"),
     "no-properties": (
         "info",
         "{tool} declares no parameters; should the model give some all the same, they are read as text",
@@ -107,11 +108,7 @@ CATALOGUE: Mapping[str, tuple[Level, str]] = {
         "the system prompt already explains tool calls in the way of {found}; the model may mix that up with "
         "{dialect}",
     ),
-    "calls-without-tools": (
-        "warning",
-        "the history has calls but the request offers no tools, so nothing is converted; a server that knows "
-        "no tools may refuse it",
-    ),
+    "calls-without-tools": ("warning", "the history has calls but the request offers no tools; {fate}"),
     "result-without-call": (
         "warning",
         "message {number} is the result of the call {id!r}, which is not in the history before it",
@@ -152,10 +149,14 @@ CATALOGUE: Mapping[str, tuple[Level, str]] = {
         "warning",
         "a call to {tool} cannot be written in {dialect} so that it reads the same",
     ),
-    "id-not-carried": ("info", "the id {id!r} does not name {tool} and became {new!r} in the prompt"),
+    "id-not-carried": ("info", "the id {id!r} {reason} and became {new!r} in the prompt"),
     "template-failed": (
         "error",
         "the prompt template fails at line {line}: {reason}; the built-in one was used instead",
+    ),
+    "template-empty": (
+        "warning",
+        "the prompt template gives no text at all, so the model is not told of its tools",
     ),
 }
 

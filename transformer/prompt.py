@@ -7,12 +7,20 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from transformer.upward import toolviews
 from transformer.upward.offer import Offer, json_of, offer_of, remembered
 from transformer.upward.toolviews import views
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from jinja2.runtime import Context
     from jinja2.sandbox import SandboxedEnvironment
+
+# What a template may make, so that a slip in one does not fill the memory.
+_MOST_CHARACTERS = 4 << 20
+_MOST_STEPS = 10_000
+_MOST_POWER = 64
+_TOO_LONG = f"the prompt grows beyond {_MOST_CHARACTERS} characters"
 
 
 def _builtin(dialect: str) -> str:
@@ -56,7 +64,8 @@ def prompt_for(
     tools: Iterable[Any], dialect: str, template: str | None = None, wording: Wording | None = None
 ) -> str:
     """The prompt that offers `tools`; raises TemplateFailed where the template fails."""
-    return _render(offer_of(list(tools)), template or builtin(dialect), wording or Wording())
+    chosen = builtin(dialect) if template is None else template
+    return _render(offer_of(list(tools)), chosen, wording or Wording())
 
 
 def builtin(dialect: str) -> str:
@@ -89,11 +98,35 @@ def _remembered(dialect: str, key: bytes, template: str | None, wording: Wording
 
 
 def _render(offer: Offer, template: str, wording: Wording) -> str:
+    tools = views(offer)
     try:
-        return _compiled(template).render(tools=views(offer), **wording._asdict()).strip("\n")
+        parts = _compiled(template).generate(tools=tools, **wording._asdict())
+        return _bounded(parts).strip("\n")
     except Exception as error:
-        # A template is a small program: it can fail in every way a program can.
+        # A template is a small program: it can fail in every way a program can. A view that fails is a bug.
+        if _is_ours(error):
+            raise
         raise TemplateFailed(_line(error), f"{error}" or type(error).__name__) from None
+
+
+def _bounded(parts: Iterable[str]) -> str:
+    text, size = [], 0
+    for part in parts:
+        size += len(part)
+        if size > _MOST_CHARACTERS:
+            raise OverflowError(_TOO_LONG)
+        text.append(part)
+    return "".join(text)
+
+
+def _is_ours(error: Exception) -> bool:
+    """It was raised while a view was made, not by the template. Too deep a recursion is the template's."""
+    trace = error.__traceback__
+    while trace is not None and not isinstance(error, RecursionError):
+        if trace.tb_frame.f_globals.get("__name__") == toolviews.__name__:
+            return True
+        trace = trace.tb_next
+    return False
 
 
 @lru_cache(maxsize=32)
@@ -107,14 +140,41 @@ def _environment() -> SandboxedEnvironment:
     from jinja2 import StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    environment = ImmutableSandboxedEnvironment(
+    class Environment(ImmutableSandboxedEnvironment):
+        intercepted_binops = frozenset({"*", "**"})
+
+        def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+            _check_size(operator, left, right)
+            return super().call_binop(context, operator, left, right)
+
+    environment = Environment(
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,  # a misspelt name is a mistake to tell, not an empty line
         autoescape=False,  # a prompt is no HTML
     )
     environment.filters["tojson"] = json_of  # Jinja2's own escapes HTML
+    # The same tools give the same prompt: nothing in a template is left to chance.
+    del environment.filters["random"], environment.globals["lipsum"]
+    environment.globals["range"] = _range
     return environment
+
+
+def _range(*bounds: int) -> range:
+    found = range(*bounds)
+    if len(found) > _MOST_STEPS:
+        raise OverflowError(f"a range has at most {_MOST_STEPS} steps here, not {len(found)}")
+    return found
+
+
+def _check_size(operator: str, left: Any, right: Any) -> None:
+    """A text that is multiplied, or a power: one short expression could fill the memory."""
+    for some, times in ((left, right), (right, left)):
+        many = operator == "*" and isinstance(some, str | list | tuple) and isinstance(times, int)
+        if many and len(some) * times > _MOST_CHARACTERS:
+            raise OverflowError(_TOO_LONG)
+    if operator == "**" and isinstance(right, int | float) and abs(right) > _MOST_POWER:
+        raise OverflowError(f"a power has an exponent of at most {_MOST_POWER} here")
 
 
 def _line(error: Exception) -> int:

@@ -206,12 +206,12 @@ CASES = [
     ),
     Case(
         "call-in-think-block",
-        "A call inside a `<think>` block of the content: an offered tool's tag is a call there, too.",
+        "A call inside a `<think>` block of the content is only thought of: it stays text; the one behind it is made.",
         failure=[27],
         tools=[READ_FILE],
-        upstream=plain(f"<think>\nI'll look.\n{READ_MAIN}\n</think>\n"),
-        gets=Outcome("<think>\nI'll look.", [CALL_MAIN]),
-        findings=["text-after-call"],
+        upstream=plain(f"<think>\nI could write\n{READ_MAIN}\n</think>\n{READ_MAIN}"),
+        gets=Outcome(f"<think>\nI could write\n{READ_MAIN}\n</think>", [CALL_MAIN]),
+        findings=["call-in-thought"],
     ),
     Case(
         "example-never-closed",

@@ -266,7 +266,7 @@ def test_other_python_is_no_value(text: str) -> None:
         ({"$ref": "#/$defs/Node"}, "<next><next></next></next>", '{"next":{"next":{}}}'),
         (OBJECT, '<a"b>1</a"b>', '{"a\\"b":1}'),
         # Nothing is said about the members: numbers and booleans are inferred.
-        (OBJECT, "<a> true </a><b>True</b><c>1e3</c><d>null</d>", '{"a":true,"b":"True","c":1e3,"d":"null"}'),
+        (OBJECT, "<a> true </a><b>True</b><c>1e3</c><d>null</d>", '{"a":true,"b":true,"c":1e3,"d":"null"}'),
         (OBJECT, "<a><b>1</b><c>x</c></a>", '{"a":{"b":1,"c":"x"}}'),
         (OBJECT, "<a><b>1</b><b>2</b></a>", '{"a":[1,2]}'),
         (OBJECT, "<a><item>1</item></a>", '{"a":[1]}'),

@@ -51,7 +51,7 @@ class TagCall:
         self.end = -1
         self.ahead: dict[str, int] = {}
         self.depth = 0  # nested examples of this call that are open in the value
-        self.pair: tuple[int, int] | None = None  # first end inside an example: of value, of call
+        self.pair: int | None = None  # the first end of the value inside an example
 
     def add(self, text: str) -> None:
         self.region.append(text)
@@ -85,7 +85,7 @@ class TagCall:
 
     def stream(self, m: Machine) -> None:
         """More of the value was read; it may leave unless an end of the value is still in question."""
-        if self.live and not (self.ahead or self.pair or self.depth):
+        if self.live and not (self.ahead or self.depth or self.pair is not None):
             self._send(m, self.fragments.text(str(self.unsent)), m.pos)
             self.unsent = Text()
 
@@ -95,6 +95,15 @@ class TagCall:
         self.given.add(self.key)
         sent = self.fragments.close(self.key, region[:end], self.region_start)
         self._send(m, sent, self.region_start + end)
+        return region[end:]
+
+    def cut_back(self, end: int) -> str:
+        """Forget what was read of the open value from `end` on, and return it."""
+        region = str(self.region)
+        sent = len(region) - self.unsent.size
+        self.region, self.unsent = Text(region[:end]), Text(region[sent:end])
+        self.size -= size_of(region[end:])
+        self.end, self.depth, self.pair, self.ahead = -1, 0, None, {}
         return region[end:]
 
     def also(self, m: Machine, key: str, raw: str, start: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from transformer.arguments import convert
-from transformer.calls.tagcall import TagCall, deliver, leave, release
+from transformer.calls.tagcall import TagCall, leave, release
 from transformer.machine import Machine
 
 
@@ -44,10 +44,8 @@ def data(m: Machine, text: str, name: str) -> None:
 
 
 def open_example(m: Machine, text: str, name: str) -> None:
-    """What was looked ahead into cannot end the value any more: an example is data."""
     call: TagCall = m.call
     call.end = -1
-    call.ahead = {}
     call.depth += 1
     call.add(text)
 
@@ -58,26 +56,38 @@ def close_example(m: Machine, text: str, name: str) -> None:
     call.add(text)
 
 
-def close_example_at_pair(m: Machine, text: str, name: str) -> None:
-    """Both closing tags inside an example: the end after all, should no other come."""
+def close_in_example(m: Machine, text: str, name: str) -> None:
+    """Inside an example the closing tag of the open value is data, but it is remembered."""
     call: TagCall = m.call
-    close_example(m, text, name)
-    if call.pair is None:
-        call.pair = (call.end, call.region.size)
+    call.end = call.region.size if name in ("", call.key) else -1
+    call.add(text)
 
 
-def end_at_pair(m: Machine, after: StrEnum) -> None:
-    """The answer is over and the example never closed: its first pair was the end."""
+def remember_end(m: Machine, text: str, name: str) -> None:
+    """Structure behind it, still inside the example: the end after all, should no other come."""
+    call: TagCall = m.call
+    if call.pair is None and call.end >= 0:
+        call.pair = call.end
+    call.add(text)
+
+
+def close_example_at_end(m: Machine, text: str, name: str) -> None:
+    remember_end(m, text, name)
+    m.call.depth -= 1
+
+
+def end_at_pair(m: Machine, value: StrEnum) -> None:
+    """The answer is over and the example never closed: the first end inside it was the end.
+
+    From there the text is read again, and this time no example is honoured: it would only wait
+    again for an end that cannot come.
+    """
     call: TagCall = m.call
     assert call.pair is not None
-    value_end, call_end = call.pair
-    region, start = str(call.region), call.region_start
-    m.found("ambiguous-end", start + value_end, start + call_end, parameter=call.key, tool=call.name)
-    call.commit(m, value_end)
-    deliver(m, start + call_end)
-    # From here on an example would again wait for an end that cannot come.
+    start = call.region_start + call.pair
+    m.found("ambiguous-end", start, m.pos, parameter=call.key, tool=call.name)
     m.examples = False
-    m.again(after, start + call_end, region[call_end:])
+    m.again(value, start, call.cut_back(call.pair))
 
 
 def give_up(m: Machine, closing: str) -> None:

@@ -20,9 +20,9 @@ class Choice:
     """Takes the text of its channels and tells the client, in order, what became of it."""
 
     __slots__ = (
-        "_fields", "_ids", "_machines", "_natives", "_offsets", "calls", "client", "complete", "finish_event",
-        "finished", "index", "journal", "message", "next_index", "number", "policy", "refused", "role_sent",
-        "said", "setting", "tools", "tools_known", "upstream_finish",
+        "_fields", "_ids", "_machines", "_natives", "_natives_alone", "_offsets", "calls", "client",
+        "complete", "finish_event", "finished", "index", "journal", "message", "next_index", "number",
+        "policy", "refused", "role_sent", "said", "setting", "tools", "tools_known", "upstream_finish",
     )  # fmt: skip
 
     def __init__(
@@ -46,6 +46,7 @@ class Choice:
         self.next_index = 0
         self.calls = 0  # that reached the client
         self.complete = 0  # of these, with all their arguments
+        self._natives_alone = Message()
         self._natives: dict[int, int] = {}  # upstream's own calls: their index, and ours
         self.refused: str | None = None
         self.finished: str | None = None  # the finish_reason the client got
@@ -93,7 +94,9 @@ class Choice:
         """A client may have run a tool by now."""
         if self.complete:
             return True
-        calls = self.message.calls.values() if self.message is not None and self._natives else ()
+        if not self._natives:
+            return False
+        calls = (self.message or self._natives_alone).calls.values()
         return any(call.is_complete for call in calls)
 
     def completed(self) -> dict[str, Any]:
@@ -219,6 +222,9 @@ class Choice:
             delta = {**delta, "tool_calls": self._native(calls)}
         if self.message is not None:
             self.message.add(delta)
+        elif calls:
+            # Where nothing else is kept this is: whether a call is complete decides how a fault ends.
+            self._natives_alone.add({"tool_calls": delta["tool_calls"]})
         self._write(delta)
         self.journal.sent("native" if calls else "other", self.index)
 
@@ -288,7 +294,7 @@ class Choice:
             setattr(twin, slot, getattr(self, slot))
         twin.client, twin.journal, twin.number = client, journal, number
         twin._fields, twin._offsets, twin._ids = dict(self._fields), dict(self._offsets), set(self._ids)
-        twin._natives = dict(self._natives)
+        twin._natives, twin._natives_alone = dict(self._natives), self._natives_alone.clone()
         twin._machines = {c: None if m is None else m.clone(twin) for c, m in self._machines.items()}
         if self.finish_event is not None:
             obj, part = self.finish_event

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from orjson import JSONDecodeError, loads
@@ -17,6 +18,8 @@ from transformer.stream.upstream import error_in, parse_leniently, phase_of, rea
 _CONTENT = ("content",)
 _THINKING = ("reasoning_content",)
 _EXCERPT = 120
+# orjson makes a float of an integer beyond 64 bits; the unknown fields of an event are not ours to round.
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
 
 
 class EventReader:
@@ -51,6 +54,8 @@ class EventReader:
         except JSONDecodeError:
             self._odd_event(frame)
             return
+        if _LONG_NUMBER.search(data):
+            obj = parse_leniently(data).value or obj
         choices = obj.get("choices") if type(obj) is dict else None
         if not choices or type(choices) is not list or answer.ended or "error" in obj:
             self._other_event(obj, frame)
@@ -111,6 +116,8 @@ class EventReader:
         elif not isinstance(obj, dict):
             self._note("unknown-event", data)
         elif (error := error_in(obj, frame[1])) is not None:
+            if isinstance(choices, list):
+                self._choices({key: value for key, value in obj.items() if key != "error"}, choices)
             answer.report_error(error)
         elif isinstance(choices, list) and choices:
             self._choices(obj, choices)
@@ -118,6 +125,7 @@ class EventReader:
             answer.usage = obj | {"usage": openai_usage(obj["usage"])}
         elif isinstance(created := obj.get("response.created"), dict):
             answer.client.made("id", f"chatcmpl-{created.get('response_id') or 'qwen'}")
+            self._shape = None
         elif choices == []:
             answer.client.other(obj)
             self.journal.sent("other", 0)
@@ -150,7 +158,8 @@ class EventReader:
         delta = part.get("delta")
         if type(delta) is not dict:
             delta = self._whole_message(part)
-        self._only_field = next(iter(delta)) if len(delta) == 1 else None
+        if len(delta) == 1 and part.get("logprobs") is None and obj.get("usage") is None:
+            self._only_field = next(iter(delta))
         finish = delta.pop("finish_reason", None)
         finish = part.get("finish_reason") or finish
         if finish:

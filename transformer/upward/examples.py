@@ -138,6 +138,8 @@ def _suggested(branch: Branch) -> Iterator[Any]:
         right = isinstance(value, _IS.get(branch.word, ())) and not (
             isinstance(value, bool) and branch.word != "boolean"
         )
+        if isinstance(value, float) and not math.isfinite(value):
+            continue  # not JSON, and nothing a model should write
         # An empty text or list is a common default, and shows nothing.
         if right and value not in ("", [], {}) and (allowed is None or value in allowed):
             yield value

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -14,8 +15,12 @@ from transformer.upward.offer import Offer, json_of, remembered
 from transformer.upward.writers import WRITERS, Written
 
 SYSTEM_ROLES = ("system", "developer")
+RESULT_ROLES = ("tool", "function")
 
 _NO_NAME = "an earlier call"
+# Long arguments are written anew each time: 512 of them would be a lot of memory.
+_MOST_REMEMBERED = 64 << 10
+_ID = re.compile(r"(?:(?!<\|)\S)+")  # an id that can stand in a header as it is
 _EMPTY = "(the tool ran and returned no output)"
 
 
@@ -39,6 +44,7 @@ class History:
         self._offer = offer
         self._names: dict[str, str] = {}
         self._calls = 0
+        self._ids: set[str] = set()
         self.findings: list[Finding] = []
 
     def rewritten(self, index: int, message: Any) -> Any:
@@ -46,7 +52,7 @@ class History:
         if not isinstance(message, Mapping):
             return message
         role = message.get("role")
-        if role in ("tool", "function"):
+        if role in RESULT_ROLES:
             return self._result(index, message)
         if role == "assistant" and "tool_calls" in message:
             return self._assistant(index, message)
@@ -78,7 +84,8 @@ class History:
         id = call.id
         if self._dialect == "kimi-k2":
             id = self._kimi_id(index, call)
-        written = _remembered(self._dialect, call.name, call.arguments, id, self._offer.key)
+        write = _remembered if len(call.arguments) <= _MOST_REMEMBERED else _remembered.__wrapped__
+        written = write(self._dialect, call.name, call.arguments, id, self._offer.key)
         # For a tool that is not offered any more there is no schema to be true to.
         if call.name in self._offer.tools:
             self.findings += [moved(finding, index) for finding in written.findings]
@@ -87,12 +94,15 @@ class History:
 
     def _kimi_id(self, index: int, call: Call) -> str:
         """The model reads the tool's name in the id and nowhere else, so an id from elsewhere is replaced."""
-        if tool_name(call.id.strip(), {}) == call.name:
-            return call.id
-        own = f"functions.{call.name}:{self._calls}"
-        if call.id:
-            self.findings.append(note("id-not-carried", index, id=call.id, tool=call.name, new=own))
-        return own
+        named = _ID.fullmatch(call.id) is not None and tool_name(call.id, {}) == call.name
+        id, number = call.id, self._calls
+        while not named or id in self._ids:
+            id, number, named = f"functions.{call.name}:{number}", number + 1, True
+        self._ids.add(id)
+        if call.id and id != call.id:
+            reason = f"does not name {call.name}" if call.id not in self._ids else "was given before"
+            self.findings.append(note("id-not-carried", index, id=call.id, reason=reason, new=id))
+        return id
 
     def _result(self, index: int, message: Mapping[str, Any]) -> dict[str, Any]:
         id, given = message.get("tool_call_id"), message.get("name")
@@ -110,8 +120,7 @@ class History:
 
 def calls_in(message: Any) -> Iterator[Call | None]:
     """The calls of an assistant message; None for what is no call."""
-    listed = message.get("tool_calls") if isinstance(message, Mapping) else None
-    for entry in listed if isinstance(listed, list | tuple) else ():
+    for entry in _listed(message):
         function = entry.get("function") if isinstance(entry, Mapping) else None
         name = function.get("name") if isinstance(function, Mapping) else None
         if function is None or not isinstance(name, str) or not name:
@@ -123,22 +132,32 @@ def calls_in(message: Any) -> Iterator[Call | None]:
         yield Call(name, text, id if isinstance(id, str) else "")
 
 
-def look_at_calls(messages: Iterable[Any]) -> tuple[bool, list[Finding]]:
-    """Whether there is any call, and the results that belong to none: for a history that stays as it is."""
+def _listed(message: Any) -> Sequence[Any]:
+    listed = message.get("tool_calls") if isinstance(message, Mapping) else None
+    return listed if isinstance(listed, list | tuple) else ()
+
+
+def has_calls(messages: Iterable[Any]) -> bool:
+    """Whether anything in the history is for a model that knows tools: a call, or the result of one."""
+    return any(
+        message.get("role") in RESULT_ROLES or (message.get("role") == "assistant" and _listed(message))
+        for message in messages
+        if isinstance(message, Mapping)
+    )
+
+
+def lost_results(messages: Iterable[Any]) -> list[Finding]:
+    """The results that belong to no call: for a history that stays as it is."""
     ids: set[str] = set()
-    found, findings = False, []
+    findings = []
     for index, message in enumerate(messages):
         if not isinstance(message, Mapping):
             continue
-        calls = [call for call in calls_in(message) if call is not None]
-        found = found or bool(calls)
-        ids.update(call.id for call in calls)
-        if message.get("role") == "tool":
-            id = message.get("tool_call_id")
-            found = True
-            if not isinstance(id, str) or id not in ids:
-                findings.append(note("result-without-call", index, number=index, id=id))
-    return found, findings
+        ids.update(call.id for call in calls_in(message) if call is not None)
+        id = message.get("tool_call_id")
+        if message.get("role") == "tool" and (not isinstance(id, str) or id not in ids):
+            findings.append(note("result-without-call", index, number=index, id=id))
+    return findings
 
 
 @lru_cache(maxsize=512)

@@ -29,7 +29,7 @@ class Offer:
 
 def offer_of(tools: Any) -> Offer:
     """The offer that a request's `tools` make; an empty one if they are no list."""
-    return remembered(_key(tools if isinstance(tools, list | tuple) else []))
+    return remembered(key_of(tools if isinstance(tools, list | tuple) else []))
 
 
 @lru_cache(maxsize=64)
@@ -46,7 +46,8 @@ def json_of(value: Any) -> str:
         return json.dumps(_pruned(value), ensure_ascii=False)
 
 
-def _key(tools: Any) -> bytes:
+def key_of(tools: Any) -> bytes:
+    """The JSON text by which things are remembered."""
     try:
         return orjson.dumps(tools)
     except TypeError:

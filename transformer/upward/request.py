@@ -11,12 +11,14 @@ from transformer.prompt import Wording, rendered
 from transformer.records import Finding
 from transformer.setting import find_dialect
 from transformer.upward.content import Content, content_of
-from transformer.upward.history import SYSTEM_ROLES, History, look_at_calls
+from transformer.upward.history import SYSTEM_ROLES, History, has_calls, lost_results
 from transformer.upward.notes import note, numbered
 from transformer.upward.offer import Offer, json_of, offer_of
 from transformer.upward.request_findings import system_findings, tool_findings
 
 _REMOVED = ("tools", "tool_choice", "parallel_tool_calls")
+_AS_TEXT = "they went up as text, without a prompt for tools"
+_AS_IT_IS = "nothing was changed, and a server that knows no tools may refuse it"
 
 
 class System(NamedTuple):
@@ -45,20 +47,21 @@ def transform_request(
     wanted = policy if isinstance(policy, Policy) else Policy.from_mapping(policy or {})
     full = wanted.over(chosen.policy)
     offer = offer_of(body.get("tools"))
-    findings = list(tool_findings(chosen.name, offer))
-    if not offer.tools or body.get("tool_choice") == "none":
-        return body, numbered(findings + _unconverted(body, offer))
+    findings: list[Finding] = []
+    new = body
     if full.tools == "inject":
         new = _inject(body, chosen.name, full, offer, template, findings)
-    elif full.tools == "template":
+    elif full.tools == "template" and _may_call(body, offer):
         new = _for_template(body, template_tool_choice, findings)
-    else:
-        new = body
     if new is body or full.tools == "template":
-        findings += _about_messages(body, chosen.name)
+        findings += _about_messages(body, chosen.name, offer)
     if new is not body and extra_body:
         new = merged(new, extra_body)
-    return new, numbered(findings)
+    return new, numbered([*tool_findings(chosen.name, offer, "tools" in new), *findings])
+
+
+def _may_call(body: Mapping[str, Any], offer: Offer) -> bool:
+    return bool(offer.tools) and body.get("tool_choice") != "none"
 
 
 def merged(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,18 +74,16 @@ def merged(body: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
     return new
 
 
-def _unconverted(body: Mapping[str, Any], offer: Offer) -> list[Finding]:
-    found, findings = look_at_calls(_messages(body))
-    if found and not offer.tools:
-        findings.insert(0, note("calls-without-tools"))
-    return findings
-
-
-def _about_messages(body: Mapping[str, Any], dialect: str) -> list[Finding]:
+def _about_messages(body: Mapping[str, Any], dialect: str, offer: Offer) -> list[Finding]:
     """About a history that goes up as it came."""
     messages = _messages(body)
-    texts = [content_of(m.get("content")).text for m in messages if _is_system(m)]
-    return [*system_findings(dialect, "\n".join(texts)), *look_at_calls(messages)[1]]
+    findings = lost_results(messages)
+    if not offer.tools and has_calls(messages):
+        findings.insert(0, note("calls-without-tools", fate=_AS_IT_IS))
+    if _may_call(body, offer):
+        texts = [content_of(m.get("content")).text for m in messages if _is_system(m)]
+        findings = [*system_findings(dialect, "\n".join(texts)), *findings]
+    return findings
 
 
 def _for_template(
@@ -103,24 +104,56 @@ def _inject(
     template: str | None,
     findings: list[Finding],
 ) -> dict[str, Any]:
+    """For a model of text. Without tools there is no prompt, but a history with calls is text all the same."""
     given = body.get("messages", [])
+    called, may_call = has_calls(_messages(body)), _may_call(body, offer)
+    if not offer.tools and not called:
+        return body
     if not isinstance(given, list | tuple):
         findings.append(note("messages-not-understood"))
         return body
+    new = {key: value for key, value in body.items() if key not in _REMOVED}
+    if not offer.tools:
+        findings.append(note("calls-without-tools", fate=_AS_TEXT))
+    if may_call or called:
+        prompt = _prompt(body, dialect, policy, offer, template, findings) if may_call else ""
+        new["messages"] = _texts(given, dialect, offer, prompt, findings)
+    return new
+
+
+def _prompt(
+    body: Mapping[str, Any],
+    dialect: str,
+    policy: Policy,
+    offer: Offer,
+    template: str | None,
+    findings: list[Finding],
+) -> str:
     wording = _wording(body, policy, offer, findings)
     prompt, failure = rendered(dialect, offer, template, wording)
     if failure is not None:
         findings.append(note("template-failed", failure.line, line=failure.line, reason=failure.reason))
+    elif not prompt.strip():
+        findings.append(note("template-empty"))
+    return prompt
+
+
+def _texts(
+    given: Sequence[Any], dialect: str, offer: Offer, prompt: str, findings: list[Finding]
+) -> list[Any]:
+    """All messages as a model of text gets them, behind the one system message."""
     history = History(dialect, offer)
     messages = [history.rewritten(index, m) for index, m in enumerate(given) if not _is_system(m)]
     system = _system(given, findings)
-    findings += system_findings(dialect, system.content.text)
+    if prompt:
+        findings += system_findings(dialect, system.content.text)
     findings += history.findings
-    text = f"{system.content.text}\n\n{prompt}" if system.content.text.strip() else prompt
+    said = system.content.text
+    text = f"{said}\n\n{prompt}" if said.strip() and prompt else prompt or said
+    if not text and not system.content.others:
+        return messages
     first = {**system.fields, "role": "system", "content": Content(text, system.content.others).made()}
-    new = {key: value for key, value in body.items() if key not in _REMOVED}
-    new["messages"] = [first, *messages]
-    return new
+    return [first, *messages]
 
 
 def _system(messages: Sequence[Any], findings: list[Finding]) -> System:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any
 
 from transformer.arguments import convert
 from transformer.upward.examples import example
-from transformer.upward.offer import Offer, json_of
+from transformer.upward.offer import Offer, json_of, key_of
 from transformer.upward.readback import reads_back
 from transformer.values.jsonmembers import parsed
-from transformer.values.schema import Branch, Tool, branches, declared, required
+from transformer.values.schema import Branch, Tool, branches, declared, offered, required
 
 _TAG = re.compile(r"[^\s<>/]+")
 _LONG_TEXTS = {"content", "contents", "code", "diff", "patch", "body"}
@@ -34,30 +36,43 @@ class ParameterView:
     level: int
 
 
-@dataclass(frozen=True, slots=True)
 class ToolView:
-    """One tool; `usage` is an example call in roo-xml, `function` the JSON as the client sent it."""
+    """One tool. `function` is the JSON as the client sent it, `usage` an example call in roo-xml.
 
-    name: str
-    description: str
-    parameters: tuple[ParameterView, ...]
-    usage: str
-    function: Mapping[str, Any]
+    What takes time is made when a template asks for it: most ask for little.
+    """
+
+    def __init__(self, tool: Tool, function: Mapping[str, Any]) -> None:
+        self.name = tool.name
+        self.description = tool.description.strip()
+        self.function = function
+        self._tool = tool
+
+    @cached_property
+    def parameters(self) -> tuple[ParameterView, ...]:
+        return tuple(_parameters(self._tool))
+
+    @cached_property
+    def usage(self) -> str:
+        return _usage(self._tool)
 
 
 def views(offer: Offer) -> list[ToolView]:
     """Every offered tool, in order, each once."""
-    functions: dict[str, Any] = {}
+    found: dict[str, ToolView] = {}
     for entry in offer.entries:
-        function = entry.get("function", entry) if isinstance(entry, Mapping) else None
-        if isinstance(function, Mapping) and isinstance(function.get("name"), str):
-            functions.setdefault(function["name"], function)
-    return [
-        ToolView(
-            tool.name, tool.description.strip(), tuple(_parameters(tool)), _usage(tool), functions[tool.name]
-        )
-        for tool in offer.tools.values()
-    ]
+        view = _view(key_of(entry))
+        if view is not None:
+            found.setdefault(view.name, view)
+    return list(found.values())
+
+
+@lru_cache(maxsize=256)
+def _view(key: bytes) -> ToolView | None:
+    """The view of one entry, by its content: lists that share tools share their views."""
+    entry = json.loads(key)
+    tool = next(iter(offered([entry]).values()), None)
+    return None if tool is None else ToolView(tool, entry.get("function", entry))
 
 
 def _parameters(tool: Tool) -> Iterator[ParameterView]:
@@ -126,7 +141,11 @@ def _call(tool: Tool, texts: Mapping[str, str]) -> str:
 
 
 def _reads_back(tool: Tool, text: str, values: Mapping[str, Any]) -> bool:
-    return reads_back("roo-xml", text, {tool.name: tool}, tool.name, parsed(json_of(values)))
+    try:
+        meant = parsed(json_of(values))
+    except (ValueError, RecursionError):  # a default such as Infinity, which is not JSON
+        return False
+    return reads_back("roo-xml", text, {tool.name: tool}, tool.name, meant)
 
 
 def _shown(name: str, value: Any) -> str:

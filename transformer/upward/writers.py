@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from transformer.dialects.qwen3_coder.writer import QWEN3_SYNTAX
 from transformer.dialects.roo_xml.writer import ROO_SYNTAX
 from transformer.records import Finding
 from transformer.upward import tagwriter
+from transformer.upward.offer import json_of
 from transformer.values.schema import Tool, offered
 
 
@@ -49,25 +50,39 @@ WRITERS: Mapping[str, Writer] = {
 def write_call(
     dialect: str,
     name: str,
-    arguments: str,
+    arguments: str | Mapping[str, Any],
     tool: Tool | Mapping[str, Any] | None = None,
     id: str | None = None,
+    tools: Iterable[Any] | None = None,
 ) -> str:
-    """One call as a model would write it. `tool` is the tool as it was offered, `id` only kimi-k2 writes."""
-    return written_call(dialect, name, arguments, tool, id).text
+    """One call as a model would write it; `arguments` are an object, or its JSON text.
+
+    `tool` is the tool as it was offered and `tools` all that are offered, for the text is read in their
+    company; `id` only kimi-k2 writes.
+    """
+    return written_call(dialect, name, arguments, tool, id, tools).text
 
 
 def written_call(
     dialect: str,
     name: str,
-    arguments: str,
+    arguments: str | Mapping[str, Any],
     tool: Tool | Mapping[str, Any] | None = None,
     id: str | None = None,
+    tools: Iterable[Any] | None = None,
 ) -> Written:
     """The same, with findings for all that will not read back as it is."""
     if dialect not in WRITERS:
         raise ValueError(f"no call can be written in {dialect!r}; it can in {', '.join(WRITERS)}")
     writer = WRITERS[dialect]
-    tools = {tool.name: tool} if isinstance(tool, Tool) else offered([tool])
-    text, findings = writer.call(name, arguments, tools, id)
+    given = arguments if isinstance(arguments, str) else json_of(arguments)
+    text, findings = writer.call(name, given, _known([tool, *(tools or ())]), id)
     return Written(writer.calls([text]), tuple(findings))
+
+
+def _known(tools: Iterable[Any]) -> dict[str, Tool]:
+    known: dict[str, Tool] = {}
+    for tool in tools:
+        for name, found in ({tool.name: tool} if isinstance(tool, Tool) else offered([tool])).items():
+            known.setdefault(name, found)
+    return known

@@ -32,6 +32,7 @@ def compose(
         meant = parsed(raw)
     except (ValueError, RecursionError):
         meant = raw
+    if not isinstance(meant, dict):
         told.append(note("arguments-not-json", tool=name))
     own = f"functions.{name}:0"
     header = id or own
@@ -47,7 +48,7 @@ def compose(
     # The name matters more than the id: a model that sees no name calls nothing.
     named = _write(own, raw)
     if header != own and reads_back("kimi-k2", section(named), tools, name, meant, own):
-        return named, [*told, note("id-not-carried", id=header, tool=name, new=own)]
+        return named, [*told, note("id-not-carried", id=header, reason=f"does not name {name}", new=own)]
     return text, [*told, note("call-not-carried", tool=name, dialect="kimi-k2")]
 
 

@@ -119,8 +119,10 @@ def complete_unclosed(m: Machine, text: str, name: str) -> None:
     """</parameter> is missing before </function>, and what follows shows that the call was over."""
     call: TagCall = m.call
     _tell_repaired(m)
-    call.commit(m, call.end)
-    deliver(m, m.pos - len(text))
+    behind = call.commit(m, call.end).removeprefix("</function>")
+    end = m.pos - len(text) - len(behind)
+    deliver(m, end)
+    m.say_at(end, behind)
 
 
 def complete_unclosed_call(m: Machine, text: str, name: str) -> None:
@@ -159,7 +161,7 @@ def text_after(m: Machine, text: str, name: str) -> None:
 def end_inside(m: Machine, text: str, name: str) -> None:
     call: TagCall = m.call
     if call.pair is not None:
-        end_at_pair(m, State.AFTER)
+        end_at_pair(m, State.VALUE)
     elif not _repair(m):
         give_up(m, "</function>")
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from transformer.calls.tags import (
     close_example,
-    close_example_at_pair,
+    close_example_at_end,
+    close_in_example,
     data,
     hold,
     ignore,
     open_example,
     open_parameter,
     prose,
+    remember_end,
 )
 from transformer.dialect import Rule
 from transformer.dialects.qwen3_coder.actions import (
@@ -115,7 +117,7 @@ TRANSITIONS = table(
         ),
         S.EXAMPLE: (
             {
-                T.CLOSE_PARAMETER: Rule(S.EXAMPLE_CLOSED, maybe_end, "data, but remember it"),
+                T.CLOSE_PARAMETER: Rule(S.EXAMPLE_CLOSED, close_in_example, "data, but remember it"),
                 T.CLOSE_FUNCTION: Rule(S.VALUE, close_example, "the example ends"),
                 T.CLOSE_INNER: Rule(S.EXAMPLE, close_example, "an example inside it ends"),
                 T.EXAMPLE: Rule(S.EXAMPLE, open_example, "an example inside the example"),
@@ -126,10 +128,11 @@ TRANSITIONS = table(
         S.EXAMPLE_CLOSED: (
             {
                 T.SPACE: Rule(S.EXAMPLE_CLOSED, hold, "whitespace inside a pair"),
-                T.CLOSE_PARAMETER: Rule(S.EXAMPLE_CLOSED, maybe_end, "data, but remember it"),
-                T.CLOSE_FUNCTION: Rule(S.VALUE, close_example_at_pair, "the end, should no other come"),
-                T.CLOSE_INNER: Rule(S.EXAMPLE, close_example_at_pair, "the end, should no other come"),
+                T.CLOSE_PARAMETER: Rule(S.EXAMPLE_CLOSED, close_in_example, "data, but remember it"),
+                T.CLOSE_FUNCTION: Rule(S.VALUE, close_example_at_end, "the end, should no other come"),
+                T.CLOSE_INNER: Rule(S.EXAMPLE, close_example_at_end, "the end, should no other come"),
                 T.EXAMPLE: Rule(S.EXAMPLE, open_example, "an example inside the example"),
+                _PARAMETERS: Rule(S.EXAMPLE, remember_end, "the end of the value, should no other come"),
                 T.END: Rule(S.DONE, end_inside, "the answer ended inside the example"),
             },
             Rule(S.EXAMPLE, data, "an example is data"),

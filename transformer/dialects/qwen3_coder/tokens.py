@@ -105,12 +105,12 @@ def _may_inline(m: Machine, key: str) -> bool:
 
 
 def undecided(m: Machine, text: str, start: int) -> bool:
-    """Outside a call only what may begin one is held back; behind `=` only a name that was offered."""
+    """Outside a call only what may begin one is held back, and behind one its </tool_call>."""
     if m.call is not None:
         return True
-    if text.startswith(("</", "<parameter"), start):
-        return m.state is State.AFTER and "</tool_call>".startswith(text[start:])
-    if text.startswith("<function=", start) and not m.wrapped:
-        name = text[start + 10 :]
-        return any(known.startswith(name) for known in m.choice.tools)
-    return True
+    part = text[start:]
+    if part.startswith("<function=") and not m.wrapped:
+        return any(known.startswith(part[10:]) for known in m.choice.tools)
+    if m.state is State.AFTER and "</tool_call>".startswith(part):
+        return True
+    return part.startswith("<function=") or "<function=".startswith(part) or "<tool_call>".startswith(part)

@@ -20,6 +20,12 @@ def begin_unknown_call(m: Machine, text: str, name: str) -> None:
     m.call.add(text)
 
 
+def thought_of_call(m: Machine, text: str, name: str) -> None:
+    """The model only thinks of a call. It stays text, like one in a reasoning channel, but is named."""
+    m.found("call-in-thought", m.pos - len(text), m.pos, tool=name)
+    m.say(text)
+
+
 def begin_call_anew(m: Machine, text: str, name: str) -> None:
     """The tag before it was only text, perhaps a wrapper around this call."""
     release(m)
@@ -90,7 +96,7 @@ def end_inside(m: Machine, text: str, name: str) -> None:
     """The answer ended inside a call."""
     call: TagCall = m.call
     if call.pair is not None:
-        end_at_pair(m, State.AFTER)
+        end_at_pair(m, State.VALUE)
     elif call.offered:
         if not repair(m, State.AFTER):
             give_up(m, f"</{call.name}>")

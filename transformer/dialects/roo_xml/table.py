@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from transformer.calls.tags import (
     close_example,
-    close_example_at_pair,
+    close_example_at_end,
+    close_in_example,
     data,
     hold,
     ignore,
@@ -12,6 +13,7 @@ from transformer.calls.tags import (
     open_example,
     open_parameter,
     prose,
+    remember_end,
 )
 from transformer.dialect import Rule
 from transformer.dialects.roo_xml.actions import (
@@ -26,6 +28,7 @@ from transformer.dialects.roo_xml.actions import (
     look_ahead,
     maybe_end,
     next_parameter,
+    thought_of_call,
 )
 from transformer.dialects.roo_xml.tokens import State, Token
 from transformer.dialects.tables import table
@@ -39,9 +42,18 @@ TRANSITIONS = table(
             {
                 T.TOOL: Rule(S.CALL, begin_call, "an offered tool's tag starts a call"),
                 T.MAYBE_TOOL: Rule(S.UNKNOWN, begin_unknown_call, "a tool that was not offered, perhaps"),
+                T.THINK: Rule(S.THINKING, prose, "the model thinks aloud"),
                 T.END: Rule(S.DONE, ignore, "the answer is over"),
             },
             Rule(S.TEXT, prose, "text leaves at once"),
+        ),
+        S.THINKING: (
+            {
+                T.CLOSE_THINK: Rule(S.TEXT, prose, "the thought is over"),
+                T.TOOL: Rule(S.THINKING, thought_of_call, "a call that is only thought of"),
+                T.END: Rule(S.DONE, ignore, "the answer is over"),
+            },
+            Rule(S.THINKING, prose, "a thought is text"),
         ),
         S.CALL: (
             {
@@ -90,7 +102,7 @@ TRANSITIONS = table(
         ),
         S.EXAMPLE: (
             {
-                T.CLOSE: Rule(S.EXAMPLE_CLOSED, maybe_end, "data, but remember it"),
+                T.CLOSE: Rule(S.EXAMPLE_CLOSED, close_in_example, "data, but remember it"),
                 (T.CLOSE_CALL, T.CLOSE_LINE): Rule(S.VALUE, close_example, "the example ends"),
                 T.CLOSE_INNER: Rule(S.EXAMPLE, close_example, "an example inside it ends"),
                 (T.OWN, T.OWN_UNKNOWN): Rule(S.EXAMPLE, open_example, "an example inside the example"),
@@ -101,12 +113,13 @@ TRANSITIONS = table(
         S.EXAMPLE_CLOSED: (
             {
                 T.SPACE: Rule(S.EXAMPLE_CLOSED, hold, "whitespace inside a pair"),
-                T.CLOSE: Rule(S.EXAMPLE_CLOSED, maybe_end, "data, but remember it"),
+                T.CLOSE: Rule(S.EXAMPLE_CLOSED, close_in_example, "data, but remember it"),
                 (T.CLOSE_CALL, T.CLOSE_LINE): Rule(
-                    S.VALUE, close_example_at_pair, "the end after all, should no other come"
+                    S.VALUE, close_example_at_end, "the end after all, should no other come"
                 ),
-                T.CLOSE_INNER: Rule(S.EXAMPLE, close_example_at_pair, "the end, should no other come"),
+                T.CLOSE_INNER: Rule(S.EXAMPLE, close_example_at_end, "the end, should no other come"),
                 (T.OWN, T.OWN_UNKNOWN): Rule(S.EXAMPLE, open_example, "an example inside the example"),
+                T.PARAMETER: Rule(S.EXAMPLE, remember_end, "the end of the value, should no other come"),
                 T.END: Rule(S.DONE, end_inside, "the answer ended inside the example"),
             },
             Rule(S.EXAMPLE, data, "an example is data"),
@@ -127,6 +140,7 @@ TRANSITIONS = table(
                 T.SPACE: Rule(S.AFTER, prose, "dropped, unless text follows"),
                 T.TOOL: Rule(S.CALL, begin_call, "a further call"),
                 T.MAYBE_TOOL: Rule(S.UNKNOWN, begin_unknown_call, "a further call, perhaps"),
+                T.THINK: Rule(S.THINKING, prose, "the model thinks aloud"),
                 T.END: Rule(S.DONE, ignore, "the answer is over"),
             },
             Rule(S.TEXT, prose, "text behind a call"),

@@ -14,6 +14,7 @@ from transformer.machine import Machine
 
 class State(StrEnum):
     TEXT = auto()
+    THINKING = auto()  # behind <think>: what stands here is thought of, not done
     CALL = auto()  # behind the tag of an offered tool
     UNKNOWN = auto()  # behind a tag that may be a tool nobody offered
     VALUE = auto()
@@ -28,6 +29,8 @@ class State(StrEnum):
 class Token(StrEnum):
     TEXT = auto()
     SPACE = auto()
+    THINK = auto()  # <think> or <thinking> at the start of a line
+    CLOSE_THINK = auto()  # </think> or </thinking>
     TOOL = auto()  # <name> at the start of a line: a tool that was offered
     MAYBE_TOOL = auto()  # <name> at the start of a line, outside a fence: a tool that was not
     PARAMETER = auto()  # <name> of a parameter this call may still have
@@ -46,7 +49,8 @@ TAG = re.compile(rf"<(/?)([^\s<>/]{{1,{NAME_LIMIT}}})>")
 _PARTIAL = re.compile(rf"</?[^\s<>/]{{0,{NAME_LIMIT}}}\Z")
 LEXICON = Lexicon(upto("<"), TAG, _PARTIAL)
 _UNKNOWN_NAME = re.compile(r"[A-Za-z_][\w.:-]*\Z")
-_NO_TOOL = HTML_ELEMENTS | {"think", "thinking"}
+_THINK = frozenset({"think", "thinking"})
+_NO_TOOL = HTML_ELEMENTS | _THINK
 
 
 def classify(m: Machine, text: str, match: re.Match[str]) -> tuple[StrEnum, str]:
@@ -55,7 +59,7 @@ def classify(m: Machine, text: str, match: re.Match[str]) -> tuple[StrEnum, str]
     line = m.line_start(text, match.start())
     call: TagCall | None = m.call
     if call is None:
-        return (Token.TEXT if closing or not line else _outside(m, name)), name
+        return _outside(m, name, bool(closing), line), name
     if closing:
         return _closing(call, name, line), name
     if name == call.name and line and m.examples:
@@ -63,9 +67,15 @@ def classify(m: Machine, text: str, match: re.Match[str]) -> tuple[StrEnum, str]
     return _inside(m, call, name, line), name
 
 
-def _outside(m: Machine, name: str) -> Token:
+def _outside(m: Machine, name: str, closing: bool, line: bool) -> Token:
+    if closing:
+        return Token.CLOSE_THINK if name in _THINK else Token.TEXT
+    if not line:
+        return Token.TEXT
     if m.tool(name) is not None:
         return Token.TOOL
+    if name in _THINK:
+        return Token.THINK
     return Token.MAYBE_TOOL if _may_be_tool(m, name) and name.lower() not in _NO_TOOL else Token.TEXT
 
 
@@ -98,7 +108,7 @@ def undecided(m: Machine, text: str, start: int) -> bool:
     call: TagCall | None = m.call
     line = m.line_start(text, start)
     if call is None:
-        return line and not closing and (_may_be_tool(m, name or "_") or _begins(name, m.choice.tools))
+        return _undecided_outside(m, name, closing, line)
     if m.state not in (State.VALUE, State.EXAMPLE):
         return True
     if not name and not closing:
@@ -106,6 +116,16 @@ def undecided(m: Machine, text: str, start: int) -> bool:
     if closing:
         return bool(call.ahead) or _begins(name, (call.name, call.key))
     return line and call.name.startswith(name)
+
+
+def _undecided_outside(m: Machine, name: str, closing: bool, line: bool) -> bool:
+    if m.state is State.THINKING:
+        # All of it is text; but what ends the thought, or names a call, must be seen whole.
+        ends = (closing or not name) and _begins(name, _THINK)
+        return ends or (line and not closing and _begins(name, m.choice.tools))
+    if closing or not line:
+        return False
+    return _may_be_tool(m, name or "_") or _begins(name, m.choice.tools) or _begins(name, _THINK)
 
 
 def _begins(name: str, names: Iterable[str]) -> bool:
