@@ -14,6 +14,7 @@ _MOST_ALTERNATIVES = 1000
 
 _UNIONS = ("anyOf", "oneOf")
 _COMBINING = {"$ref", "allOf", *_UNIONS}
+_TEXT = frozenset({"string"})
 
 
 class Branch(NamedTuple):
@@ -32,6 +33,7 @@ class Tool:
     parameters: Mapping[str, Any] | None = None
     properties: Mapping[str, Any] = field(init=False, repr=False)
     required: tuple[str, ...] = field(init=False, repr=False)
+    _known: dict[str, frozenset[str]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         objects = [b.schema for b in branches(self.parameters, self.parameters) if b.word == "object"]
@@ -60,8 +62,14 @@ class Tool:
         """A string whatever the text is, so that it can be streamed without looking ahead."""
         return self._words(name) == {"string"}
 
-    def _words(self, name: str) -> set[str]:
-        return {branch.word for branch in branches(self.properties.get(name), self.parameters)}
+    def _words(self, name: str) -> frozenset[str]:
+        """The types of a parameter, worked out once: a value may ask for them at each of its tags."""
+        if name not in self.properties:
+            return _TEXT
+        if name not in self._known:
+            types = branches(self.properties[name], self.parameters)
+            self._known[name] = frozenset(branch.word for branch in types)
+        return self._known[name]
 
 
 def offered(tools: Iterable[Any] | None) -> dict[str, Tool]:
