@@ -245,6 +245,27 @@ def test_text_is_never_lost_nor_reordered(dialect: str, data: st.DataObject) -> 
         assert got.content == case.text
 
 
+# What a long search once found
+
+FOUND: list[tuple[str, JSON, str]] = [
+    ("roo-xml", {"arguments": "stream"}, "<read><read>\n<path>a</path>\n</read>\n<read>"),
+    ("roo-xml", {"arguments": "stream"}, "<bash>\n<command>a\n</bash>\n<read>\n<path>b</path>\n</read>"),
+]
+
+
+@pytest.mark.parametrize(("dialect", "policy", "text"), FOUND)
+def test_what_a_search_once_found(dialect: str, policy: JSON, text: str) -> None:
+    kwargs: JSON = {"tools": TOOLS, "policy": policy}
+    expected = seen(*transform(dialect, stream([text], "stop"), **kwargs))
+    assert expected[2] == 0
+    for at in range(1, len(text)):
+        assert seen(*transform(dialect, stream([text[:at], text[at:]], "stop"), **kwargs)) == expected
+    twin = MessageTransformer(dialect, **kwargs)
+    whole = message_result(twin.convert(message(text)))
+    assert twin.unaccounted == 0
+    assert (whole.content, whole.calls) == (expected[0].content, expected[0].calls)
+
+
 # A fence makes an unknown tag text, and where it ends may come in the same delta as the tag
 
 FOO = "<foo>\n<x>1</x>\n</foo>"

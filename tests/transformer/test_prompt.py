@@ -20,7 +20,9 @@ from transformer import (
     transform_request,
 )
 from transformer.prompt import renderings
+from transformer.upward import toolviews
 from transformer.upward.offer import offer_of
+from transformer.upward.toolviews import views
 
 READ = tool("read", {"filePath": {"type": "string", "description": "A path"}})
 TODO: JSON = {
@@ -191,11 +193,12 @@ def test_a_printed_template_is_the_built_in_one(dialect: str):
         ("{{ choice }}|{{ chosen }}|{{ several }}", "named|read|False"),
         ("{{ '<' }}", "<"),
         ("\n\nx\n\n", "x"),
+        ("{{ 'ab' * 3 }}{{ 2 * 3 }}{{ 2 ** 3 }}{{ range(3) | list }}", "ababab68[0, 1, 2]"),
         ("", ""),
     ],
 )
 def test_what_a_template_sees(template: str, expected: str):
-    assert prompt_for([READ], "roo-xml", template or "{# #}", Wording("named", "read")) == expected
+    assert prompt_for([READ], "roo-xml", template, Wording("named", "read")) == expected
 
 
 @pytest.mark.parametrize(
@@ -212,6 +215,13 @@ def test_what_a_template_sees(template: str, expected: str):
         ("{% include 'x' %}", 1, ""),
         ("{% macro a() %}{{ a() }}{% endmacro %}\n{{ a() }}", 1, "recursion"),
         ("{{ tools | nope }}", 1, "nope"),
+        ("{{ lipsum() }}", 1, "lipsum"),
+        ("{{ tools | random }}", 1, "random"),
+        ("\n{% for x in range(10001) %}{% endfor %}", 2, "at most 10000 steps"),
+        ("{% for x in range(9999) %}{{ 'x' * 999 }}{% endfor %}", 1, "grows beyond 4194304 characters"),
+        ("a\n{{ 'x' * 10 ** 9 }}", 2, "grows beyond"),
+        ("{{ 10 ** 9 * [1] }}", 1, "grows beyond"),
+        ("{{ 9 ** 999 }}", 1, "exponent"),
     ],
 )
 def test_a_template_that_fails_names_its_line(template: str, line: int, reason: str):
@@ -278,6 +288,46 @@ HOSTILE: list[Any] = [
 def test_schemas_of_any_kind_render(dialect: str, hostile: JSON):
     found = prompt_for([hostile, READ], dialect)
     assert "read" in found and len(found) < 200_000
+
+
+@pytest.mark.parametrize("dialect", BUILTIN_TEMPLATES)
+@pytest.mark.parametrize("odd", [float("inf"), float("-inf"), float("nan")])
+def test_numbers_that_are_not_json_do_no_harm(dialect: str, odd: float):
+    """Beside an integer that orjson refuses they get past it, as Infinity and NaN."""
+    properties = {
+        "ratio": {"type": "number", "default": odd, "maximum": 10**30},
+        "list": {"type": "array", "default": [{"a": "x"}]},
+        "odd": {"type": "array", "default": [odd]},
+    }
+    body: JSON = {"messages": [], "tools": [tool("t", properties)]}
+    new, findings = transform_request(body, dialect, {"tools": "inject"})
+    assert new["messages"][0]["content"] and findings == []
+
+
+def test_a_view_that_fails_is_not_said_to_be_the_templates_fault(monkeypatch: pytest.MonkeyPatch):
+    def broken(*_: object) -> None:
+        raise KeyError("a bug")
+
+    monkeypatch.setattr(toolviews, "_usage", broken)
+    for template in (None, "{{ tools[0].usage }}"):
+        with pytest.raises(KeyError, match="a bug"):
+            prompt_for([tool("not seen before", {"a": {}})], "roo-xml", template)
+
+
+@pytest.mark.parametrize("dialect", ["qwen3-coder", "kimi-k2"])
+def test_what_a_template_does_not_ask_for_is_not_made(dialect: str, monkeypatch: pytest.MonkeyPatch):
+    def never(*_: object) -> None:
+        raise AssertionError("nobody asked")
+
+    monkeypatch.setattr(toolviews, "_usage", never)
+    monkeypatch.setattr(toolviews, "_parameters", never)
+    assert "lazily_shown" in prompt_for([tool("lazily_shown", {"a": {}})], dialect)
+
+
+def test_lists_that_share_a_tool_share_its_view():
+    one, two = views(offer_of([READ])), views(offer_of([TODO, READ, READ]))
+    assert [view.name for view in two] == ["todowrite", "read"]
+    assert one[0] is two[1]
 
 
 @pytest.mark.parametrize("dialect", BUILTIN_TEMPLATES)

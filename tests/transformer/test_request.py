@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.helpers import JSON, tool
 from transformer import Finding, Policy, PolicyError, Span, transform_message, transform_request
+from transformer.upward import history
 
 DIALECTS = ("roo-xml", "qwen3-coder", "kimi-k2")
 READ = tool("read", {"filePath": {"type": "string"}, "limit": {"type": "integer"}}, ["filePath"])
@@ -64,7 +66,7 @@ PROMPT = system(USER)["content"]
 @pytest.mark.parametrize("policy", ["inject", "template", "pass"])
 @pytest.mark.parametrize(
     "more",
-    [{}, {"tools": []}, {"tools": None}, {"tools": "x"}, {"tools": [READ], "tool_choice": "none"}],
+    [{}, {"tools": []}, {"tools": None}, {"tools": "x"}, {"tool_choice": "none"}],
     ids=["no tools", "empty list", "null", "garbage", "tool_choice none"],
 )
 def test_without_tools_the_body_goes_up_as_it_is(dialect: str, policy: str, more: JSON):
@@ -72,6 +74,55 @@ def test_without_tools_the_body_goes_up_as_it_is(dialect: str, policy: str, more
     new, findings = transform_request(body, dialect, {"tools": policy}, extra_body={"skip": 1})
     assert new is body
     assert findings == []
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_tool_choice_none_leaves_no_tool_keys_for_a_model_of_text(dialect: str):
+    more: JSON = {"tools": [READ], "tool_choice": "none", "parallel_tool_calls": True}
+    for way in ("template", "pass"):
+        body: JSON = {"model": "m", "messages": [USER], **more}
+        new, findings = transform_request(body, dialect, {"tools": way}, extra_body={"skip": 1})
+        assert new is body and findings == []
+    # Nothing of tools in the history: the keys go, the messages stay as they are, and there is no prompt.
+    messages = [{"role": "developer", "content": [text("Be kind.")]}, USER]
+    new, findings = transform_request({"model": "m", "messages": messages, **more}, dialect, INJECT)
+    assert new == {"model": "m", "messages": messages}
+    assert new["messages"] is messages and findings == []
+    # Calls in it: they become text, by the schemas that are there.
+    called = [asks(call(arguments='{"limit": "5"}')), answers("42")]
+    new, findings = transform_request({"messages": [*messages, *called], **more}, dialect, INJECT)
+    first, *rest = new["messages"]
+    assert list(new) == ["messages"]
+    assert first == {"role": "system", "content": "Be kind."}
+    assert rest[0] == USER and list(rest[1]) == ["role", "content"] and "read" in rest[1]["content"]
+    assert rest[2] == {"role": "user", "content": "Tool Result from read:\n42"}
+    assert [f.code for f in findings] == ([] if dialect == "kimi-k2" else ["value-not-carried"])
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("more", [{}, {"tools": []}, {"tools": [{"type": "web_search"}]}])
+def test_calls_without_tools_become_text_for_a_model_of_text(dialect: str, more: JSON):
+    body: JSON = {"messages": [USER, asks(call()), answers("42")], "tool_choice": "auto", **more}
+    new, findings = transform_request(body, dialect, INJECT, extra_body={"skip": 1})
+    assert list(new) == ["messages", "skip"]
+    assert new["messages"][0] == USER
+    assert list(new["messages"][1]) == ["role", "content"] and "/a" in new["messages"][1]["content"]
+    assert new["messages"][2] == {"role": "user", "content": "Tool Result from read:\n42"}
+    (finding,) = [f for f in findings if f.code != "tool-not-understood"]
+    assert finding.code == "calls-without-tools"
+    assert finding.message.endswith("they went up as text, without a prompt for tools")
+    for way in ("template", "pass"):
+        new, findings = transform_request(body, dialect, {"tools": way})
+        assert new is body
+        (finding,) = [f for f in findings if f.code != "tool-not-understood"]
+        assert finding.message.endswith("nothing was changed, and a server that knows no tools may refuse it")
+
+
+@pytest.mark.parametrize("odd", [None, [], "x"])
+def test_an_assistant_without_calls_is_no_history_of_tools(odd: Any):
+    body: JSON = {"messages": [{"role": "assistant", "content": "a", "tool_calls": odd}]}
+    assert transform_request(body, "roo-xml") == (body, [])
+    assert transform_request(body, "roo-xml")[0] is body
 
 
 def test_seed_004_a_client_that_prompts_for_xml_itself():
@@ -379,6 +430,39 @@ def test_ids_from_elsewhere_do_not_hide_the_name_from_kimi():
     assert codes == ["id-not-carried", "id-not-carried"]
 
 
+def kimi_ids(*messages: JSON) -> tuple[list[str], list[str]]:
+    rest, codes = up(*messages, dialect="kimi-k2")
+    text = "".join(message["content"] for message in rest)
+    return re.findall(r"call_begin\|>(.*?)<\|", text), codes
+
+
+def test_no_two_calls_of_a_history_have_the_same_id_for_kimi():
+    ids, codes = kimi_ids(asks(call("functions.read:1")), asks(call("call_a")), asks(call("call_b")))
+    assert ids == ["functions.read:1", "functions.read:2", "functions.read:3"]
+    # Ids given again; what came first keeps its own, so that a growing history stays as it was.
+    turns = [asks(call("x")), asks(call()), asks(call()), asks(call(" functions.read:9"))]
+    ids, codes = kimi_ids(*turns)
+    assert ids == ["functions.read:0", "functions.read:1", "functions.read:2", "functions.read:3"]
+    assert codes == ["id-not-carried"] * 4
+    for number in range(1, 4):
+        assert kimi_ids(*turns[:number])[0] == ids[:number]
+    _, findings = transform_request({"messages": turns, "tools": [READ]}, "kimi-k2", INJECT)
+    assert [f.message.partition(" and ")[0] for f in findings][:2] == [
+        "the id 'x' does not name read",
+        "the id 'functions.read:0' was given before",
+    ]
+
+
+def test_long_arguments_are_not_kept():
+    long = json.dumps({"filePath": "x" * (64 << 10)})
+    before = history._remembered.cache_info().currsize
+    rest, codes = up(asks(call(arguments=long)))
+    assert codes == [] and "x" * 1000 in rest[0]["content"]
+    assert history._remembered.cache_info().currsize == before
+    up(asks(call(arguments='{"filePath": "short enough to be kept"}')))
+    assert history._remembered.cache_info().misses > 0
+
+
 @pytest.mark.parametrize(
     "odd", [None, "x", 5, [], {}, {"function": None}, {"function": {"name": 5}}, {"function": {"name": ""}}]
 )
@@ -442,6 +526,16 @@ def test_a_template_that_fails_gives_way_to_the_built_in_one(template: str, line
     assert (finding.code, finding.level) == ("template-failed", "error")
     assert f"line {line}:" in finding.message
     assert finding.span == Span(0, "request", line, line + 1, -1)
+
+
+@pytest.mark.parametrize("template", ["", "\n\n", "{# nothing #}", "{% if false %}x{% endif %}"])
+def test_an_empty_template_is_used_and_told(template: str):
+    body: JSON = {"messages": [{"role": "system", "content": "Be kind."}, USER], "tools": [READ]}
+    new, findings = transform_request(body, dialect="roo-xml", template=template)
+    assert new == {"messages": body["messages"]}
+    assert [(f.code, f.level) for f in findings] == [("template-empty", "warning")]
+    new, _ = transform_request({"messages": [USER], "tools": [READ]}, dialect="roo-xml", template=template)
+    assert new == {"messages": [USER]}
 
 
 # Findings and their places
@@ -531,7 +625,7 @@ MESSAGES = st.lists(
 @given(
     tools=TOOLS | JSON_VALUES,
     messages=MESSAGES | JSON_VALUES,
-    choice=JSON_VALUES,
+    choice=JSON_VALUES | st.sampled_from(["none", "auto", "required"]),
     dialect=st.sampled_from([*DIALECTS, "passthrough"]),
     way=st.sampled_from(["inject", "template", "pass"]),
 )
@@ -544,9 +638,11 @@ def test_nothing_raises_and_nothing_of_the_body_is_changed(
     assert body == before
     assert all(finding.span.channel == "request" for finding in findings)
     json.dumps(new).encode()
-    if "tools" not in new:
+    if way == "inject" and new is not body:
+        assert not {"tools", "tool_choice", "parallel_tool_calls"} & new.keys()
         roles = [m.get("role") for m in new["messages"] if isinstance(m, dict)]
-        assert roles[0] == "system" and roles.count("system") == 1
-        assert "developer" not in roles and "tool" not in roles
+        if new["messages"] is not messages:
+            assert roles.count("system") <= 1 and "system" not in roles[1:] and "developer" not in roles
+        assert "tool" not in roles
         assert not any(isinstance(m, dict) and "tool_calls" in m and m.get("role") == "assistant"
                        for m in new["messages"])  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.helpers import JSON, tool
-from transformer import BUILTIN_TEMPLATES, prompt_for, transform_request
+from transformer import BUILTIN_TEMPLATES, prompt_for, transform_message, transform_request, written_call
 from transformer.findings import CATALOGUE
 
 P = {"path": {"type": "string"}}
@@ -30,9 +30,9 @@ def test_nothing_to_tell(dialect: str, policy: str):
 
 NAMES = [
     # tool name, what roo-xml, qwen3-coder and kimi-k2 cannot do with it
-    ("a b", "it has a blank in it", "", ""),
+    ("a b", "it has a blank in it", "", "it has a blank in it"),
     (" a", "it has a blank in it", "it has a blank in it", "it has a blank in it"),
-    ("a\nb", "it has a blank in it", "it has a blank in it", ""),
+    ("a\nb", "it has a blank in it", "it has a blank in it", "it has a blank in it"),
     ("a<b", "it has a < in it", "it has a < in it", ""),
     ("a>b", "it has a > in it", "it has a > in it", ""),
     ("a/b", "it has a / in it", "", ""),
@@ -80,6 +80,14 @@ def test_a_parameter_with_the_name_of_its_own_tool():
             "the parameter 'read' of t is also the name of a tool, so one may be mistaken for the other",
         ),
         (
+            [tool("think", P)],
+            "the tool think is also the tag in which models think, so one may be mistaken for the other",
+        ),
+        (
+            [tool("Thinking", P)],
+            "the tool Thinking is also the tag in which models think, so one may be mistaken for the other",
+        ),
+        (
             [tool("read", P), tool("Read", P)],
             "the tool Read is also offered as read, so one may be mistaken for the other",
         ),
@@ -87,6 +95,40 @@ def test_a_parameter_with_the_name_of_its_own_tool():
 )
 def test_names_that_collide(tools: list[JSON], message: str):
     assert found("roo-xml", *tools) == [("name-collides", message)]
+
+
+@pytest.mark.parametrize("name", ["title", "code", "summary", "input"])
+def test_a_parameter_may_have_the_name_of_an_html_element(name: str):
+    assert found("roo-xml", tool("t", {name: {"type": "string"}})) == []
+
+
+@pytest.mark.parametrize("dialect", ALL)
+@pytest.mark.parametrize(
+    "name", ["a b", "a\tb", " a", "a/b", "a<b", "é", "a:1", "functions.x", "t", "t1", "x" * 300]
+)
+def test_what_is_carried_is_what_reads_back(dialect: str, name: str):
+    """In company: an only tool is called whatever its name reads as."""
+    tools = [tool(name, P), tool("other", P)]
+    written = written_call(dialect, name, {"path": "x"}, tools=tools)
+    policy = {"calls": "all", "unknown_tools": "call"}
+    answer = {"choices": [{"index": 0, "message": {"role": "assistant", "content": written.text}}]}
+    message = transform_message(answer, dialect, tools, policy)["choices"][0]["message"]
+    same = [call["function"]["name"] for call in message.get("tool_calls") or []] == [name]
+    assert same == (found(dialect, *tools) == []) == (not written.findings)
+
+
+@pytest.mark.parametrize("policy", ["template", "pass"])
+def test_what_goes_up_unchanged_is_not_said_to_be_left_out(policy: str):
+    assert found("kimi-k2", tool("read", P), tool("read", P), {"type": "web_search"}, policy=policy) == [
+        (
+            "duplicate-tool",
+            "read is offered more than once; the server gets them all, and answers are read by the first one",
+        ),
+        (
+            "tool-not-understood",
+            "tool 2 of the request is no function with a name; the server gets it as it is",
+        ),
+    ]
 
 
 @pytest.mark.parametrize("dialect", ALL)
@@ -107,6 +149,14 @@ def test_a_request_with_nothing_but_odd_tools_goes_up_as_it_is():
     new, findings = transform_request(body, dialect="roo-xml")
     assert new is body
     assert [finding.code for finding in findings] == ["tool-not-understood"]
+    assert findings[0].message.endswith("the server gets it as it is")
+
+
+SEED_004 = (
+    "You are Roo, a highly skilled software engineer...\n\n## list_files\n"
+    "Description: Request to list files...\n\nUsage:\n"
+    "<list_files>\n<path>Directory path here</path>\n</list_files>"
+)
 
 
 @pytest.mark.parametrize("dialect", ALL)
@@ -114,13 +164,12 @@ def test_a_request_with_nothing_but_odd_tools_goes_up_as_it_is():
 @pytest.mark.parametrize("policy", ["inject", "template"])
 def test_a_system_prompt_that_explains_calls_already(dialect: str, other: str, policy: str):
     prompt = prompt_for([tool("read", P)], other)
-    assert found(dialect, tool("read", P), system=f"Be kind.\n\n{prompt}", policy=policy) == [
-        (
-            "tool-prompt-present",
-            f"the system prompt already explains tool calls in the way of {other}; the model may mix that up "
-            f"with {dialect}",
-        )
-    ]
+    said = (
+        f"the system prompt already explains tool calls in the way of {other}; the model may mix that up "
+        f"with {dialect}"
+    )
+    told = found(dialect, tool("read", P), system=f"Be kind.\n\n{prompt}", policy=policy)
+    assert told == ([("tool-prompt-present", said)] if dialect != other else [])
 
 
 @pytest.mark.parametrize(
@@ -130,12 +179,29 @@ def test_a_system_prompt_that_explains_calls_already(dialect: str, other: str, p
         ('<tool_call>\n{"name": <function-name>, "arguments": <args-json-object>}\n</tool_call>', "hermes"),
         ("N<arg_key>K</arg_key>", "glm"),
         ("[TOOL_CALLS]", "mistral"),
+        (SEED_004, "roo-xml"),
+        ("# You\n\n## Available Tools\n\nread, write", "roo-xml"),
+        ("Write\n<function=read>\n<parameter=path>\na.py", "qwen3-coder"),
+        ("<tools>\n<function>\n<name>read</name>", "qwen3-coder"),
+        ('<tools>\n{"type": "function"}', "hermes"),
+        ("signatures within <tools></tools> XML tags", "hermes"),
+        ("<|tool_call_begin|>functions.read:0", "kimi-k2"),
     ],
 )
 def test_prompts_of_other_dialects(system: str, name: str):
-    ((code, message),) = found("roo-xml", tool("read", P), system=system)
-    assert code == "tool-prompt-present"
-    assert f"in the way of {name};" in message
+    for dialect in ALL:
+        told = found(dialect, tool("read", P), system=system)
+        assert [code for code, _ in told] == (["tool-prompt-present"] if dialect != name else [])
+        assert all(f"in the way of {name};" in message for _, message in told)
+
+
+@pytest.mark.parametrize(
+    "system",
+    ["## Setup\nUsage: run it.", "## read\nDescription: a file", "a <function=f> b", "the <tools> tag"],
+)
+def test_prompts_that_explain_no_calls(system: str):
+    for dialect in ALL:
+        assert found(dialect, tool("read", P), system=system) == []
 
 
 def test_sentences_are_plain():

@@ -202,7 +202,7 @@ def call(id: str, name: str, arguments: str) -> JSON:
 
 
 def test_cycle_1_the_result():
-    """The seed's client sends no tools with it; one that does gets the history as text."""
+    """Step 3: the seed's client sends no tools with it; the history is text, with or without them."""
     result = '{"dependencies":{"express":"^4.18.0","axios":"^1.4.0"}}'
     body: JSON = {
         "model": "qwen3-max",
@@ -217,13 +217,7 @@ def test_cycle_1_the_result():
         ],
         "stream": True,
     }
-    new, findings = transform_request(body, dialect="roo-xml")
-    assert new is body
-    assert [finding.code for finding in findings] == ["calls-without-tools"]
-
-    new, findings = transform_request(body | {"tools": [READ]}, dialect="roo-xml")
-    assert findings == []
-    assert new["messages"][1:] == [
+    history = [
         {"role": "user", "content": "What's in the package.json file?"},
         {
             "role": "assistant",
@@ -232,6 +226,12 @@ def test_cycle_1_the_result():
         },
         {"role": "user", "content": f"Tool Result from read:\n{result}"},
     ]
+    new, findings = transform_request(body, dialect="roo-xml")
+    assert new == {"model": "qwen3-max", "messages": history, "stream": True}
+    assert [finding.code for finding in findings] == ["calls-without-tools"]
+    new, findings = transform_request(body | {"tools": [READ]}, dialect="roo-xml")
+    assert new["messages"][1:] == history
+    assert findings == []
 
 
 def test_cycle_2():
@@ -242,11 +242,9 @@ def test_cycle_2():
             {"role": "assistant", "tool_calls": [call("call_5", "bash", arguments)]},
             {"role": "tool", "tool_call_id": "call_5", "content": "added 1 package in 2.3s"},
         ],
-        "tools": [BASH],
     }
-    new, findings = transform_request(body, dialect="roo-xml")
-    assert findings == []
-    assert new["messages"][2:] == [
+    history = [
+        {"role": "user", "content": "Install the lodash package"},
         {
             "role": "assistant",
             "content": "<bash>\n<command>npm install lodash</command>\n"
@@ -254,3 +252,9 @@ def test_cycle_2():
         },
         {"role": "user", "content": "Tool Result from bash:\nadded 1 package in 2.3s"},
     ]
+    new, findings = transform_request(body, dialect="roo-xml")
+    assert new == {"messages": history}
+    assert [finding.code for finding in findings] == ["calls-without-tools"]
+    new, findings = transform_request(body | {"tools": [BASH]}, dialect="roo-xml")
+    assert new["messages"][1:] == history
+    assert findings == []

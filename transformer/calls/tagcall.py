@@ -126,7 +126,7 @@ class TagCall:
         if self.begun:
             m.found("call-too-long", self.start, m.pos, tool=self.name, limit=limit, fate="it was cut there")
             self.stream(m)
-            leave(m)
+            leave(m, m.pos)
         else:
             m.found(
                 "call-too-long", self.start, m.pos, tool=self.name, limit=limit, fate="it went on as text"
@@ -182,12 +182,12 @@ def tell_dropped(m: Machine, end: int) -> None:
         m.found("call-after-first", call.start, end, tool=call.name)
 
 
-def leave(m: Machine) -> None:
-    """A call that the client has in part is left as it is."""
+def leave(m: Machine, end: int) -> None:
+    """A call that the client has in part is left as it is; it ends at `end`."""
     call: TagCall = m.call
-    tell_dropped(m, m.pos)
-    m.settled += m.pos - call.start - call.settled
-    m.prose.call(m.pos)
+    tell_dropped(m, end)
+    m.settled += end - call.start - call.settled
+    m.prose.call(end)
     m.call = None
 
 

@@ -94,7 +94,7 @@ def give_up(m: Machine, closing: str) -> None:
     """The answer is over inside the call: it becomes text, or stays as far as it was sent."""
     tell_unfinished(m, closing)
     if m.call.begun:
-        leave(m)
+        leave(m, m.pos)
     else:
         release(m)
 

@@ -124,8 +124,8 @@ class EventReader:
         elif isinstance(obj.get("usage"), dict):
             answer.usage = obj | {"usage": openai_usage(obj["usage"])}
         elif isinstance(created := obj.get("response.created"), dict):
-            answer.client.made("id", f"chatcmpl-{created.get('response_id') or 'qwen'}")
-            self._shape = None
+            if not answer.choices:
+                answer.client.made("id", f"chatcmpl-{created.get('response_id') or 'qwen'}")
         elif choices == []:
             answer.client.other(obj)
             self.journal.sent("other", 0)

@@ -86,7 +86,7 @@ def break_off(m: Machine, text: str, name: str) -> None:
     start, end = call.key_start, m.pos - len(text)
     m.found("unclosed-parameter", start, end, parameter=call.key, tool=call.name)
     if call.begun:
-        leave(m)
+        leave(m, end)
     else:
         release(m)
     begin_call(m, text, name)
