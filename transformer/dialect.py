@@ -43,9 +43,6 @@ class Dialect:
     states: tuple[StrEnum, ...]
     tokens: tuple[StrEnum, ...]
     transitions: Table
-    text: StrEnum  # the token for characters that mean nothing
-    space: StrEnum  # the token for whitespace that means nothing
-    end: StrEnum  # the token for the end of the answer
     lexicons: Mapping[StrEnum, Lexicon]  # per state
     classify: Callable[[Machine, str, re.Match[str]], tuple[StrEnum, str]]
     undecided: Callable[[Machine, str, int], bool]
@@ -57,6 +54,24 @@ class Dialect:
     @property
     def initial(self) -> StrEnum:
         return self.states[0]
+
+    @cached_property
+    def text(self) -> StrEnum:
+        """The token for characters that mean nothing."""
+        return self._token("text")
+
+    @cached_property
+    def space(self) -> StrEnum:
+        """The token for whitespace that means nothing; a dialect may make no difference."""
+        return self._token("space") if "space" in self.tokens else self.text
+
+    @cached_property
+    def end(self) -> StrEnum:
+        """The token for the end of the answer."""
+        return self._token("end")
+
+    def _token(self, word: str) -> StrEnum:
+        return next(token for token in self.tokens if token == word)
 
     @cached_property
     def compiled(self) -> dict[StrEnum, tuple[dict[StrEnum, Rule], Lexicon]]:

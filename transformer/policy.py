@@ -70,6 +70,16 @@ class Policy:
         return cls(**read)
 
 
+# What the dialects have in common; each says only where it differs.
+USUAL = Policy(
+    unknown_tools="call",
+    malformed="text",
+    finish_reason="rewrite",
+    text_channel="same",
+    max_call_bytes=16 << 20,
+)
+
+
 def _read(key: str, value: Any) -> Any:
     if key == "channels" and isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())

@@ -10,7 +10,7 @@ from transformer.dialect import Dialect, Rule
 from transformer.dialects.tables import table
 from transformer.lexer import Lexicon
 from transformer.machine import Machine
-from transformer.policy import Policy
+from transformer.policy import USUAL, Policy
 
 
 class State(StrEnum):
@@ -55,21 +55,14 @@ PASSTHROUGH = Dialect(
     policy=Policy(
         tools="pass",
         calls="all",
-        unknown_tools="call",
-        malformed="text",
         arguments="stream",
         after_call="keep",
         finish_reason="upstream",
         channels=(),
-        text_channel="same",
-        max_call_bytes=16 << 20,
-    ),
+    ).over(USUAL),
     states=tuple(State),
     tokens=tuple(Token),
     transitions=TRANSITIONS,
-    text=Token.TEXT,
-    space=Token.TEXT,
-    end=Token.END,
     lexicons=dict.fromkeys(State, _LEXICON),
     classify=classify,
     undecided=undecided,

@@ -10,10 +10,10 @@ from transformer.journal import Journal
 from transformer.machine import Machine
 from transformer.records import DeltaKind, Span
 from transformer.setting import Setting
+from transformer.stream.callids import CallIds
+from transformer.stream.finish import CUT, contradiction, finish_reason
 from transformer.stream.message import Message, MessageCall
 from transformer.stream.outgoing import Arguments, Begin, Complete, Piece, Refusal, merged
-
-KEPT_REASONS = ("length", "content_filter")
 
 
 class Choice:
@@ -39,7 +39,7 @@ class Choice:
         self._machines: dict[str, Machine | None] = {}
         self._fields: dict[str, tuple[str, ...]] = {}
         self._offsets: dict[str, int] = {}
-        self._ids: set[str] = set()
+        self._ids = CallIds(setting)
         self.message = None if journal.keep == "none" else Message()
         self.role_sent = False
         self.said = False  # some text reached the client
@@ -115,7 +115,7 @@ class Choice:
     @property
     def was_cut(self) -> bool:
         """Upstream says that the answer is not whole: then nothing can be known of its end."""
-        return self.upstream_finish in KEPT_REASONS
+        return self.upstream_finish in CUT
 
     def rejects(self, name: str) -> bool:
         """A call to this tool is text."""
@@ -138,21 +138,10 @@ class Choice:
         index = self.next_index
         self.next_index += 1
         self.calls += 1
-        return index, self._id(m, id, index, start, end)
-
-    def _id(self, m: Machine, id: str | None, index: int, start: int, end: int) -> str:
-        number = self.number()
-        header = self.setting.dialect.ids == "upstream"
-        if header and (not id or id in self._ids):
-            new = f"call_{index}_{int(self.setting.now)}"
-            while new in self._ids:
-                new += "_"
-            reason = f"the id {id!r} was used before" if id else "the call has no id"
-            m.found("generated-id", start, end, reason=reason, new=new)
-        else:
-            new = id or self.setting.ids(number)
-        self._ids.add(new)
-        return new
+        new, why = self._ids.give(id, self.number(), index)
+        if why is not None:
+            m.found("generated-id", start, end, reason=why, new=new)
+        return index, new
 
     # -- what the client gets
 
@@ -243,7 +232,7 @@ class Choice:
             self._natives[index] = max(index, self.next_index)
             self.next_index = self._natives[index] + 1
             self.calls += 1
-            self._ids.add(str(call.get("id")))
+            self._ids.use(str(call.get("id")))
         ours = self._natives[index]
         return call if ours == index else {**call, "index": ours}
 
@@ -258,29 +247,19 @@ class Choice:
 
     # -- how it ends
 
-    def finish_reason(self) -> str:
-        """The one finish_reason the client gets, and a finding where it is not upstream's."""
-        said = self.upstream_finish
-        given = self._finish_reason(said)
-        if said not in (None, given, "stop"):
-            why = "there is no call" if said == "tool_calls" else "there is one"
+    def _reason(self) -> str:
+        upstream = self.setting.raw or self.policy.finish_reason == "upstream"
+        said, given = self.upstream_finish, finish_reason(self.upstream_finish, bool(self.calls), upstream)
+        why = contradiction(said, given)
+        if why is not None:
             self.journal.found("finish-contradicts", said=said, given=given, why=why)
         return given
-
-    def _finish_reason(self, said: str | None) -> str:
-        if self.setting.raw or self.policy.finish_reason == "upstream":
-            return said or ("tool_calls" if self.calls else "stop")
-        if said in KEPT_REASONS:
-            return said
-        if self.calls:
-            return "tool_calls" if said in (None, "", "stop", "tool_calls") else said
-        return "stop" if said in (None, "", "tool_calls") else said
 
     def finish(self) -> None:
         if self.finish_event is not None:
             self.client.envelope, self.client.part = self.finish_event
             self.client.shape = None
-        reason = self.finished = self.finish_reason()
+        reason = self.finished = self._reason()
         delta: dict[str, Any] = {} if self.role_sent else {"role": "assistant", "content": ""}
         self.role_sent = True
         self.client.write(self.index, delta, reason)
@@ -293,7 +272,7 @@ class Choice:
         for slot in Choice.__slots__:
             setattr(twin, slot, getattr(self, slot))
         twin.client, twin.journal, twin.number = client, journal, number
-        twin._fields, twin._offsets, twin._ids = dict(self._fields), dict(self._offsets), set(self._ids)
+        twin._fields, twin._offsets, twin._ids = dict(self._fields), dict(self._offsets), self._ids.clone()
         twin._natives, twin._natives_alone = dict(self._natives), self._natives_alone.clone()
         twin._machines = {c: None if m is None else m.clone(twin) for c, m in self._machines.items()}
         if self.finish_event is not None:

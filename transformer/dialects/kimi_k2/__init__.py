@@ -5,7 +5,7 @@ from __future__ import annotations
 from transformer.dialect import Dialect
 from transformer.dialects.kimi_k2.table import TRANSITIONS
 from transformer.dialects.kimi_k2.tokens import LEXICONS, State, Token, classify, leftover, undecided
-from transformer.policy import Policy
+from transformer.policy import USUAL, Policy
 
 KIMI_K2 = Dialect(
     name="kimi-k2",
@@ -13,21 +13,13 @@ KIMI_K2 = Dialect(
     policy=Policy(
         tools="template",
         calls="all",
-        unknown_tools="call",
-        malformed="text",
         arguments="stream",
         after_call="keep",
-        finish_reason="rewrite",
         channels=("content", "reasoning"),
-        text_channel="same",
-        max_call_bytes=16 << 20,
-    ),
+    ).over(USUAL),
     states=tuple(State),
     tokens=tuple(Token),
     transitions=TRANSITIONS,
-    text=Token.TEXT,
-    space=Token.SPACE,
-    end=Token.END,
     lexicons=LEXICONS,
     classify=classify,
     undecided=undecided,

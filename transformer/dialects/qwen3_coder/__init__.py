@@ -5,7 +5,7 @@ from __future__ import annotations
 from transformer.dialect import Dialect
 from transformer.dialects.qwen3_coder.table import TRANSITIONS
 from transformer.dialects.qwen3_coder.tokens import LEXICON, State, Token, classify, undecided
-from transformer.policy import Policy
+from transformer.policy import USUAL, Policy
 
 QWEN3_CODER = Dialect(
     name="qwen3-coder",
@@ -13,21 +13,13 @@ QWEN3_CODER = Dialect(
     policy=Policy(
         tools="template",
         calls="all",
-        unknown_tools="call",
-        malformed="text",
         arguments="whole",
         after_call="keep",
-        finish_reason="rewrite",
         channels=("content",),
-        text_channel="same",
-        max_call_bytes=16 << 20,
-    ),
+    ).over(USUAL),
     states=tuple(State),
     tokens=tuple(Token),
     transitions=TRANSITIONS,
-    text=Token.TEXT,
-    space=Token.SPACE,
-    end=Token.END,
     lexicons=dict.fromkeys(State, LEXICON),
     classify=classify,
     undecided=undecided,

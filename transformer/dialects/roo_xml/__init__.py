@@ -5,7 +5,7 @@ from __future__ import annotations
 from transformer.dialect import Dialect
 from transformer.dialects.roo_xml.table import TRANSITIONS
 from transformer.dialects.roo_xml.tokens import LEXICON, State, Token, classify, undecided
-from transformer.policy import Policy
+from transformer.policy import USUAL, Policy
 
 ROO_XML = Dialect(
     name="roo-xml",
@@ -13,21 +13,13 @@ ROO_XML = Dialect(
     policy=Policy(
         tools="inject",
         calls="first",
-        unknown_tools="call",
-        malformed="text",
         arguments="whole",
         after_call="drop",
-        finish_reason="rewrite",
         channels=("content",),
-        text_channel="same",
-        max_call_bytes=16 << 20,
-    ),
+    ).over(USUAL),
     states=tuple(State),
     tokens=tuple(Token),
     transitions=TRANSITIONS,
-    text=Token.TEXT,
-    space=Token.SPACE,
-    end=Token.END,
     lexicons=dict.fromkeys(State, LEXICON),
     classify=classify,
     undecided=undecided,
