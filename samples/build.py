@@ -47,7 +47,8 @@ workbench transform samples/roo-xml/good-read.jsonl --out message
 They are made up, after what models and servers really do. `python samples/build.py` writes them from the
 tables in `cases/`, which also say what should become of each one; `tests/test_samples.py` checks that.
 *Findings* are what the transformer has to say about the answer. Where a tape's header has the key `failure`,
-it has the numbers of the patterns in FAILURES.md, the list of what users of other parsers reported.
+it has the numbers of the reports of users of other parsers after which it was made; that list is not part of
+this repository.
 """
 
 

@@ -46,6 +46,40 @@ def test_the_samples_the_readme_names_are_there():
     assert [name for name in sorted(named) if not (ROOT / name).is_file()] == []
 
 
+def test_the_commands_the_readme_shows_work(tmp_path: Path):
+    """All of them in one go, as they stand there; only the place of `workbench` is this environment's."""
+    (tmp_path / "samples").symlink_to(ROOT / "samples")
+    shown = [
+        line for heading in ("On the command line", "Prompts") for line in block_below(heading).split("\n")
+    ]
+    assert len(shown) > 10 and all(line.startswith("workbench ") for line in shown)
+    (tmp_path / "workbench").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m workbench "$@"\n')
+    (tmp_path / "workbench").chmod(0o755)
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    for line in shown:
+        done = subprocess.run(
+            ["bash", "-c", line], check=False, cwd=tmp_path, env=environment, capture_output=True
+        )
+        # A sample that goes wrong on purpose exits with 1.
+        assert done.returncode == int("unclosed" in line), (line, done.stderr)
+        assert done.stdout or ">" in line
+
+
+def test_every_dependency_is_imported():
+    names = [re.split(r"[<>=]", one)[0] for one in PROJECT["project"]["dependencies"]]
+    sources = [
+        path.read_text() for folder in ("transformer", "workbench") for path in (ROOT / folder).rglob("*.py")
+    ]
+    imported = set(re.findall(r"^\s*(?:from|import) (\w+)", "\n".join(sources), re.MULTILINE))
+    assert [name for name in names if name not in imported] == []
+
+
+def test_the_samples_readme_names_no_file_that_is_not_there():
+    text = (ROOT / "samples" / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"[\w./-]+\.md", text))
+    assert [name for name in sorted(named) if not (ROOT / name).is_file()] == []
+
+
 def test_ci_runs_the_readmes_test_command_and_no_other(tmp_path: Path):
     assert os.access(CI, os.X_OK)
     awk = re.search(r"\$\((awk .*?README\.md)\)", CI.read_text(), re.DOTALL)
@@ -54,6 +88,9 @@ def test_ci_runs_the_readmes_test_command_and_no_other(tmp_path: Path):
     assert found.stdout.strip() == block_below("Run the tests")
     # pytest and its companions come from the project, so that a fresh machine has them too.
     assert "-e '.[dev]'" in found.stdout
+    assert "-n auto" in found.stdout and any(
+        "xdist" in one for one in PROJECT["project"]["optional-dependencies"]["dev"]
+    )
     assert "pytest" not in CI.read_text().replace("*.venv/bin/pytest*", "")
 
 

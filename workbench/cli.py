@@ -12,7 +12,6 @@ from workbench import __version__
 from workbench.commands.dialects import dialects
 from workbench.commands.prompt import Show, prompt
 from workbench.commands.transform import Out, transform
-from workbench.errors import UserError
 from workbench.inputs import Kind
 from workbench.output import say, write
 
@@ -125,9 +124,6 @@ def main() -> NoReturn:
     """The command `workbench`: every outcome is an exit code and a message, never a traceback."""
     try:
         app(prog_name="workbench")
-    except UserError as error:
-        for line in f"workbench: {error}".split("\n"):
-            say(line)
     except Exception as error:
         if os.environ.get("WORKBENCH_TRACEBACK"):
             raise

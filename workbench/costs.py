@@ -30,19 +30,29 @@ class Cost:
 def tool_costs(tools: Any, dialect: str, inject: bool, template: str | None) -> list[Cost]:
     """What each tool adds to the prompt (or, where the server renders them, to the body), largest first."""
     entries = tools if isinstance(tools, list) else []
-    whole = _size(entries, dialect, template) if inject else None
-    if inject and whole is None:
-        # The request falls back to the built-in template, and so do its sizes.
-        template, whole = None, _size(entries, dialect, None)
-    costs = []
-    for name in offered(entries):
-        own = [entry for entry in entries if name in offered([entry])]
-        if whole is None:
-            size = sum(len(json_text(entry)) for entry in own)
-        else:
-            size = whole - (_size([e for e in entries if e not in own], dialect, template) or 0)
-        costs.append(Cost(name, size))
+    own: dict[str, list[Any]] = {}
+    for entry in entries:
+        for name in offered([entry]):
+            own.setdefault(name, []).append(entry)
+    if not inject:
+        sizes = {name: sum(len(json_text(entry)) for entry in found) for name, found in own.items()}
+    else:
+        # Where the template fails the request falls back to the built-in one, and so do its sizes.
+        used = template if _size(entries, dialect, template) is not None else None
+        sizes = _added({name: found[0] for name, found in own.items()}, dialect, used)
+    costs = [Cost(name, size) for name, size in sizes.items()]
     return sorted(costs, key=lambda cost: (-cost.characters, cost.name))
+
+
+def _added(tools: Mapping[str, Any], dialect: str, template: str | None) -> dict[str, int]:
+    """How much longer each tool makes the prompt. A neighbour stands beside it: a list has its commas."""
+    entries = list(tools.values())
+    sizes = {}
+    for at, name in enumerate(tools):
+        near = [entries[at - 1]] if len(entries) > 1 else []
+        pair = [*near, entries[at]] if at else [entries[at], *near]
+        sizes[name] = (_size(pair, dialect, template) or 0) - (_size(near, dialect, template) or 0)
+    return sizes
 
 
 def _size(tools: list[Any], dialect: str, template: str | None) -> int | None:

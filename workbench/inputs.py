@@ -13,13 +13,12 @@ from typing import Any, Literal, TypeAlias
 
 from workbench.errors import UserError
 from workbench.paths import resolve
-from workbench.tape import BOM, Tape, TapeError, read_tape
+from workbench.tape import BOM, HEADER, Tape, TapeError, read_tape
 
 Kind: TypeAlias = Literal["sse", "text", "tape", "json"]
 
 # The lines that may come before the first `data:` of a stream; anything else there means: not a stream.
 _BEFORE_DATA = re.compile(rb"(?:(?::|event\b|id\b|retry\b)[^\r\n]*)?(?:\r\n|\r|\n)")
-_TAPE = re.compile(rb'\s*\{\s*"tape"\s*:')
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +150,7 @@ def _is_tape(data: bytes) -> bool:
     # Its first line may be half written, then it is still a tape to the reader's eye: a damaged one.
     first = data.removeprefix(BOM).lstrip().partition(b"\n")[0]
     value = _object(first)
-    return bool(_TAPE.match(first)) if value is None else "tape" in value
+    return bool(HEADER.match(first)) if value is None else "tape" in value
 
 
 def _is_stream(data: bytes) -> bool:

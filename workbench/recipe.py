@@ -86,6 +86,8 @@ def read_tools(value: Any, name: str) -> Wishes:
     """The tools in a file: a list of them, or a request body that offers them and may say more."""
     request = value if isinstance(value, dict) else None
     tools = value.get("tools") if isinstance(value, dict) else value
+    if request is not None and tools is None and isinstance(request.get("messages"), list):
+        return Wishes(tools=[], request=request)  # a request that offers none
     if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
         raise UserError(
             f'{name} holds no tools: it is a JSON list of tools, or an object with such a list as "tools"'

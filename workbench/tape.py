@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ from workbench.visible import json_text
 
 VERSION = 1
 BOM = b"\xef\xbb\xbf"
+# How a tape begins, even one whose first line was cut off.
+HEADER = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"tape"\s*:')
 _FOREVER = 1 << 62
 
 Kind: TypeAlias = Literal["read", "sent", "status", "end", "other", "damaged"]
@@ -25,13 +28,8 @@ Side: TypeAlias = Literal["upstream", "client"]
 End: TypeAlias = Literal["done", "eof", "error", "cancelled"]
 
 _KINDS: Mapping[str, Kind] = {
-    "read": "read",
-    "read64": "read",
-    "sent": "sent",
-    "sent64": "sent",
-    "end": "end",
-    "status": "status",
-}
+    "read": "read", "read64": "read", "sent": "sent", "sent64": "sent", "end": "end", "status": "status",
+}  # fmt: skip
 _HEADER_ORDER = (
     "about", "dialect", "policy", "model", "started", "ids", "now", "request", "upstream_request", "template",
 )  # fmt: skip
@@ -141,6 +139,8 @@ class TapeReader:
 
     def _read_header(self, text: bytes) -> dict[str, Any]:
         value = _parse(text.removeprefix(BOM))
+        if value is None and HEADER.match(text):
+            raise TapeError("this is not a tape that can be read: its first line is half written")
         if value is None or "tape" not in value:
             raise TapeError('this is not a tape: its first line is no JSON object with the key "tape"')
         if value["tape"] != VERSION:
@@ -159,6 +159,9 @@ def read_tape(source: str | Path | bytes) -> Tape:
         raise TapeError("this is not a tape: it is empty")
     complete = not reader.rest and any(line.kind == "end" for line in lines)
     problems = list(reader.problems)
+    late = len(lines) - 1 - next((at for at, line in enumerate(lines) if line.kind == "end"), len(lines))
+    if late > 0:
+        problems.append(f"{late} line{'s come' if late > 1 else ' comes'} after its end line")
     if not complete:
         problems.append("its end line is missing, the recording was cut off")
     return Tape(reader.header, tuple(lines), complete, "; ".join(problems) or None)

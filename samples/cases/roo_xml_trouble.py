@@ -206,7 +206,8 @@ CASES = [
     ),
     Case(
         "call-in-think-block",
-        "A call inside a `<think>` block of the content is only thought of: it stays text; the one behind it is made.",
+        "A call inside a `<think>` block of the content is only thought of and stays text; "
+        "the one behind it is made.",
         failure=[27],
         tools=[READ_FILE],
         upstream=plain(f"<think>\nI could write\n{READ_MAIN}\n</think>\n{READ_MAIN}"),

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from transformer import DIALECTS
 from transformer.sse import DONE, encode
 from workbench import __version__
-from workbench.cli import main
+from workbench.cli import app, main
 from workbench.tape import Tape, dump_tape, end_line, make_header, read_line
 
 ROOT = Path(__file__).parents[2]
@@ -292,6 +293,7 @@ BAD_USAGE: list[tuple[list[str], str]] = [
     (["-d", "roo-xml", "--tools", "broken.json"], "line 2, column 1"),
     (["-d", "roo-xml", "--tools", "number.json"], "holds no tools"),
     (["-d", "roo-xml", "--tools", "strings.json"], "holds no tools"),
+    (["-d", "roo-xml", "--tools", "odd.json"], "holds no tools"),
     (["missing.sse", "-d", "roo-xml"], "cannot read missing.sse: No such file"),
     ([".", "-d", "roo-xml"], "directory"),
     (["a\0b", "-d", "roo-xml"], "cannot read"),
@@ -300,10 +302,29 @@ BAD_USAGE: list[tuple[list[str], str]] = [
 ]
 
 
+@pytest.mark.parametrize("args", [["transform", "gone", "-d", "roo-xml"], ["prompt"], ["dialects", "roo"]])
+def test_the_app_itself_says_it_with_the_same_exit_code(args: list[str], run: RunCommand):
+    result = CliRunner().invoke(app, args)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("workbench: ")
+    assert (run(*args).code, run(*args).err) == (2, result.stderr)
+
+
+def test_a_request_that_offers_no_tools_is_passed_through(run: RunCommand):
+    Path("body.json").write_text('{"model": "m", "messages": []}')
+    result = run(
+        "transform", "-d", "roo-xml", "--tools", "body.json", "--out", "message", stdin=GOOD.encode()
+    )
+    assert (result.code, result.answer) == (0, (GOOD, [], "stop"))
+    result = run("transform", "--tools", "body.json", "--out", "message", stdin=tape(GOOD))
+    assert (result.code, result.answer) == (0, (GOOD, [], "stop"))
+
+
 @pytest.mark.parametrize(("args", "says"), BAD_USAGE)
 def test_bad_usage_is_exit_2_and_a_clear_message(run: RunCommand, args: list[str], says: str):
     Path("broken.json").write_text("{\n")
     Path("number.json").write_text('{"tools": 5}')
+    Path("odd.json").write_text('{"model": "m"}')
     Path("strings.json").write_text('["read_file"]')
     result = run("transform", *args, stdin=b"hello")
     assert (result.code, result.out) == (2, b"")

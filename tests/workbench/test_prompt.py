@@ -16,6 +16,7 @@ import pytest
 
 from tests.helpers import JSON, tool
 from transformer import BUILTIN_TEMPLATES, prompt_for, transform_request
+from workbench import costs
 from workbench.cli import main
 from workbench.costs import Cost, tool_costs
 from workbench.tape import Tape, dump_tape, make_header
@@ -131,6 +132,24 @@ def test_a_tape_brings_its_request_and_its_dialect(run: RunCommand):
     assert json.loads(out) == transform_request(REQUEST, "roo-xml")[0]
 
 
+@pytest.mark.parametrize(
+    ("recorded", "expected"),
+    [
+        ("{{ tools | length }} tools", "2 tools"),
+        ("kimi-k2", prompt_for([READ, BASH], "kimi-k2")),
+        (None, prompt_for([READ, BASH], "roo-xml")),
+    ],
+    ids=["text", "name", "none"],
+)
+def test_a_tape_brings_its_template(run: RunCommand, recorded: str | None, expected: str):
+    header = make_header("a test", dialect="roo-xml", request=REQUEST, template=recorded)
+    Path("a.jsonl").write_bytes(dump_tape(Tape(header, ())))
+    code, out, _ = run("a.jsonl", "--out", "system")
+    assert (code, out.decode()) == (0, f"Be kind.\n\n{expected}\n")
+    Path("mine.jinja").write_text("mine")
+    assert run("a.jsonl", "--out", "system", "--prompt", "mine.jinja").out == b"Be kind.\n\nmine\n"
+
+
 # Sizes
 
 
@@ -155,6 +174,22 @@ def test_what_a_tool_costs_is_what_leaving_it_out_saves(dialect: str):
     both = len(prompt_for([READ, BASH], dialect))
     assert both - costs[0].characters == len(prompt_for([READ], dialect))
     assert both - costs[1].characters == len(prompt_for([BASH], dialect))
+
+
+@pytest.mark.parametrize("dialect", BUILTIN_TEMPLATES)
+def test_sixty_tools_cost_no_more_than_their_number(dialect: str, monkeypatch: pytest.MonkeyPatch):
+    tools = [tool(f"tool_{n:02}", {"a": {"type": "string"}, "b": {"type": "integer"}}) for n in range(60)]
+    rendered: list[int] = []
+
+    def counted(listed: list[Any], *more: Any) -> str:
+        rendered.append(len(listed))
+        return prompt_for(listed, *more)
+
+    monkeypatch.setattr(costs, "prompt_for", counted)
+    found = tool_costs(tools, dialect, True, None)
+    assert len({cost.characters for cost in found}) == 1
+    assert len(prompt_for(tools, dialect)) - found[0].characters == len(prompt_for(tools[1:], dialect))
+    assert sum(rendered) <= 5 * len(tools)
 
 
 def test_costs_of_odd_requests():
@@ -232,6 +267,7 @@ def test_findings_of_level_error_are_the_exit_code(run: RunCommand):
         (["list.json", "-d", "roo-xml"], "list.json is no request: a request is a JSON object"),
         (["broken.json", "-d", "roo-xml"], "broken.json is not JSON: line 1, column 2"),
         (["empty.jsonl"], "no request is on this tape"),
+        (["odd.jsonl"], "the tape's template is neither a text nor the name of a dialect"),
         (
             ["--template", "roo"],
             "there is no template for 'roo'; there is one for roo-xml, qwen3-coder, kimi-k2",
@@ -244,6 +280,8 @@ def test_mistakes_are_said_and_exit_with_2(run: RunCommand, args: list[str], sai
     Path("broken.json").write_text("{nope")
     Path("latin.jinja").write_bytes("naïve".encode("latin-1"))
     Path("empty.jsonl").write_bytes(dump_tape(Tape(make_header("a test", dialect="roo-xml"), ())))
+    odd = make_header("a test", dialect="roo-xml", request=REQUEST, template=5)
+    Path("odd.jsonl").write_bytes(dump_tape(Tape(odd, ())))
     code, out, err = run(*args)
     assert (code, out) == (2, b"")
     assert err.startswith("workbench: ") and said in err

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.tape import (
+    BOM,
     Line,
     Tape,
     TapeError,
@@ -212,6 +213,24 @@ def test_blank_lines_crlf_and_a_bom_do_no_harm():
 
 def test_a_time_that_is_no_time_is_zero():
     assert [Line({"t": t}).t for t in (None, "x", 10**400, 3)] == [0, 0, 0, 3]
+
+
+def test_lines_behind_the_end_are_kept_and_named():
+    more = b'{"t": 9, "read": "late"}\n{"t": 9, "odd": 1}\n'
+    tape = read_tape(dump_tape(TAPE) + more)
+    assert tape.complete
+    assert tape.problem == "2 lines come after its end line"
+    assert tape.lines[: len(TAPE.lines)] == TAPE.lines
+    assert dump_tape(tape) == dump_tape(TAPE) + more
+    assert read_tape(dump_tape(TAPE) + b"[]\n").problem == (
+        f"line {len(TAPE.lines) + 2} is not a JSON object; 1 line comes after its end line"
+    )
+
+
+@pytest.mark.parametrize("data", [b'{"tape": 1, "ab', b'{"tape":', BOM + b' { "tape" : 1, "ab\n{"t": 0}\n'])
+def test_a_first_line_that_is_half_written_is_said_to_be(data: bytes):
+    with pytest.raises(TapeError, match="its first line is half written"):
+        read_tape(data)
 
 
 def test_a_tape_of_a_later_version_opens_and_says_so():

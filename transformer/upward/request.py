@@ -47,8 +47,7 @@ def transform_request(
     wanted = policy if isinstance(policy, Policy) else Policy.from_mapping(policy or {})
     full = wanted.over(chosen.policy)
     offer = offer_of(body.get("tools"))
-    findings: list[Finding] = []
-    new = body
+    new, findings = body, list[Finding]()
     if full.tools == "inject":
         new = _inject(body, chosen.name, full, offer, template, findings)
     elif full.tools == "template" and _may_call(body, offer):
@@ -104,7 +103,7 @@ def _inject(
     template: str | None,
     findings: list[Finding],
 ) -> dict[str, Any]:
-    """For a model of text. Without tools there is no prompt, but a history with calls is text all the same."""
+    """For a model of text. Without tools there is no prompt, but calls in the history become text."""
     given = body.get("messages", [])
     called, may_call = has_calls(_messages(body)), _may_call(body, offer)
     if not offer.tools and not called:

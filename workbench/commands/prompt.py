@@ -35,8 +35,8 @@ def prompt(
             "which request? Give a JSON file with a request body, as in\n"
             "  workbench prompt request.json --dialect roo-xml"
         )
-    template = None if template_file is None else _template(template_file)
     body, header = _request(file)
+    template = _recorded(header) if template_file is None else _template(template_file)
     recipe = make_recipe(header, Wishes(dialect=dialect, switches=read_switches(switches)))
     new, findings = transform_request(body, recipe.dialect, recipe.policy, template)
     write_painted(_output(body, new, out))
@@ -63,6 +63,14 @@ def _template(file: str) -> str:
         return read_file(file).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(f"{file} is no template: it is not valid UTF-8 at byte {error.start}") from None
+
+
+def _recorded(header: Mapping[str, Any]) -> str | None:
+    """The template on a tape: its text, or the name of a built-in one."""
+    template = header.get("template")
+    if template is not None and not isinstance(template, str):
+        raise UserError("the tape's template is neither a text nor the name of a dialect")
+    return None if template is None else BUILTIN_TEMPLATES.get(template, template)
 
 
 def _request(file: str) -> tuple[dict[str, Any], Mapping[str, Any]]:
