@@ -14,7 +14,7 @@ def page() -> str:
     """One section a dialect: its diagram, then its table. Made from the tables that run, so it cannot lie."""
     parts = [
         "# The dialects' tables\n",
-        "Made by `python docs/build.py` from the tables that run; `workbench dialects NAME` prints them, too.\n",
+        "Made by `python docs/build.py` from the tables that run; `workbench dialects NAME` prints them.\n",
     ]
     for dialect in DIALECTS.values():
         parts.append(f"## {dialect.name}\n")

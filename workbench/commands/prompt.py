@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 from transformer import BUILTIN_TEMPLATES, DIALECTS, transform_request
 from transformer.records import Finding
 from workbench.commands.transform import COLOURS
+from workbench.config import read_settings
 from workbench.costs import CHARACTERS_A_TOKEN, Cost, system_text, tool_costs
 from workbench.errors import UserError
 from workbench.inputs import load, parse_json, read_file
@@ -36,8 +37,12 @@ def prompt(
             "  workbench prompt request.json --dialect roo-xml"
         )
     body, header = _request(file)
+    settings = read_settings()
+    wanted = dialect or header.get("dialect") or settings.dialect
+    recipe = make_recipe(header, Wishes(dialect=wanted, switches=read_switches(switches)))
+    if template_file is None and "template" not in header:
+        template_file = settings.prompt_file(recipe.dialect)
     template = _recorded(header) if template_file is None else _template(template_file)
-    recipe = make_recipe(header, Wishes(dialect=dialect, switches=read_switches(switches)))
     new, findings = transform_request(body, recipe.dialect, recipe.policy, template)
     write_painted(_output(body, new, out))
     for note in _notes(body, new, recipe, out, template_file):
