@@ -146,6 +146,11 @@ def has_calls(messages: Iterable[Any]) -> bool:
     )
 
 
+def names_calls(messages: Iterable[Any]) -> bool:
+    """Whether a message has the key for calls, though perhaps no call: a server of text may refuse that."""
+    return any("tool_calls" in message for message in messages if isinstance(message, Mapping))
+
+
 def lost_results(messages: Iterable[Any]) -> list[Finding]:
     """The results that belong to no call: for a history that stays as it is."""
     ids: set[str] = set()

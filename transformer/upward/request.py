@@ -11,7 +11,7 @@ from transformer.prompt import Wording, rendered
 from transformer.records import Finding
 from transformer.setting import find_dialect
 from transformer.upward.content import Content, content_of
-from transformer.upward.history import SYSTEM_ROLES, History, has_calls, lost_results
+from transformer.upward.history import SYSTEM_ROLES, History, has_calls, lost_results, names_calls
 from transformer.upward.notes import note, numbered
 from transformer.upward.offer import Offer, json_of, offer_of
 from transformer.upward.request_findings import system_findings, tool_findings
@@ -114,7 +114,7 @@ def _inject(
     new = {key: value for key, value in body.items() if key not in _REMOVED}
     if not offer.tools:
         findings.append(note("calls-without-tools", fate=_AS_TEXT))
-    if may_call or called:
+    if may_call or called or names_calls(_messages(body)):
         prompt = _prompt(body, dialect, policy, offer, template, findings) if may_call else ""
         new["messages"] = _texts(given, dialect, offer, prompt, findings)
     return new
