@@ -56,11 +56,17 @@ def _remembered(dialect: str, key: bytes, sent: bool) -> tuple[Finding, ...]:
     return tuple(_about_tools(dialect, remembered(key), sent))
 
 
-def system_findings(dialect: str, text: str) -> Iterator[Finding]:
-    """A system prompt that already explains how to call tools, in another way than this dialect's."""
-    for found, marks in _PROMPT_MARKS.items():
-        if found != dialect and (any(mark in text for mark in marks) or _has_shape(found, text)):
-            yield note("tool-prompt-present", found=found, dialect=dialect)
+@lru_cache(maxsize=8)
+def system_findings(dialect: str, text: str) -> tuple[Finding, ...]:
+    """A system prompt that already explains how to call tools, in another way than this dialect's.
+
+    A client sends the same one with every request of a session.
+    """
+    return tuple(
+        note("tool-prompt-present", found=found, dialect=dialect)
+        for found, marks in _PROMPT_MARKS.items()
+        if found != dialect and (any(mark in text for mark in marks) or _has_shape(found, text))
+    )
 
 
 def _has_shape(dialect: str, text: str) -> bool:
