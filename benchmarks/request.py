@@ -21,6 +21,7 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent)
 from transformer import prompt, transform_request  # noqa: E402
 
 GOAL_MS = 2.0
+SESSIONS = 5
 TURNS = 12
 SENTENCE = "Use this when the task asks for it, and read the result before you go on to the next step. "
 
@@ -58,14 +59,14 @@ def tool(number: int, name: str) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def request(turns: int) -> dict[str, Any]:
+def request(turns: int, session: int = 0) -> dict[str, Any]:
     names = "bash edit glob grep list read task todoread todowrite webfetch write".split()
     messages: list[dict[str, Any]] = [
         {"role": "system", "content": (SENTENCE * 200)[: 16 << 10]},
         {"role": "user", "content": [{"type": "text", "text": "Fix the failing test, please."}]},
     ]
     for turn in range(turns):
-        code = f"def test_{turn}():\n    assert '<div>' in page(\"{turn}\")\n" * 20
+        code = f"def test_{session}_{turn}():\n    assert '<div>' in page(\"{turn}\")\n" * 20
         arguments = json.dumps({"filePath": f"/src/{turn}.py", "command": code, "timeout": turn})
         call = {"name": names[turn % 11], "arguments": arguments}
         messages += [
@@ -92,20 +93,21 @@ def main(rounds: int) -> int:
     sizes = len(json.dumps(body["tools"])), len(body["messages"][0]["content"]), len(json.dumps(body))
     print(f"{len(body['tools'])} tools, {sizes[0]} bytes; system {sizes[1]}; body {sizes[2]}; {TURNS} turns")
     # As a session goes: each request arrives as new objects and has one turn more than the one before.
-    sessions = [json.dumps(request(turn)) for turn in range(TURNS + 1)]
+    sessions = [[json.dumps(request(turn, n)) for turn in range(TURNS + 1)] for n in range(SESSIONS)]
     worst = 0.0
     for dialect in ("roo-xml", "qwen3-coder", "kimi-k2"):
-        first = timed(json.loads(sessions[0]), dialect)
+        first = timed(json.loads(sessions[0][0]), dialect)
         rendered = prompt.renderings()
-        grown = [timed(json.loads(session), dialect) for session in sessions[1:]]
-        again = [timed(json.loads(sessions[-1]), dialect) for _ in range(rounds)]
+        # The calls of each session are new, so nothing of a turn is remembered from another session; the
+        # least of a turn's times is what it costs, the rest is what else the machine did meanwhile.
+        times = [[timed(json.loads(body), dialect) for body in session[1:]] for session in sessions]
+        grown = [min(turn) for turn in zip(*times, strict=True)]
+        again = [timed(json.loads(sessions[0][-1]), dialect) for _ in range(rounds)]
         assert prompt.renderings() == rendered, "unchanged tools were rendered again"
         slow = quantiles(again, n=100)[98]
-        # One pause of a busy machine makes a maximum; the goal is judged where that does not count.
-        worst = max(worst, slow, median(grown))
+        worst = max(worst, slow, *grown)
         print(
-            f"{dialect:12} first {first:6.2f} ms   a new turn: median {median(grown):5.2f} ms, "
-            f"at most {max(grown):5.2f} ms   "
+            f"{dialect:12} first {first:6.2f} ms   a new turn at most {max(grown):5.2f} ms   "
             f"repeated: median {median(again):5.3f} ms, p99 {slow:5.3f} ms"
         )
     print(
