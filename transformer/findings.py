@@ -94,6 +94,11 @@ CATALOGUE: Mapping[str, tuple[Level, str]] = {
         "upstream said finish_reason {said!r}; the client gets {given!r}, because {why}",
     ),
     "native-calls": ("info", "upstream sends tool_calls itself; they were passed through unchanged"),
+    "transformer-failed": (
+        "error",
+        "the workbench itself failed here ({reason}); the rest of the answer went on as plain text. This is "
+        "a bug: please report it with this tape",
+    ),
     # the request
     "duplicate-tool": ("warning", "{tool} is offered more than once; {fate}"),
     "tool-not-understood": ("warning", "tool {number} of the request is no function with a name; {fate}"),

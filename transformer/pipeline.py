@@ -133,6 +133,27 @@ class StreamTransformer:
         return self._answer.ended
 
     @property
+    def events(self) -> int:
+        """How many events have come as a whole."""
+        return self._journal.event + 1
+
+    @property
+    def calls(self) -> int:
+        """How many calls the client was told of, upstream's own ones included."""
+        return sum(choice.calls for choice in self._answer.choices.values())
+
+    @property
+    def usage(self) -> Object | None:
+        """What upstream said last of the cost, as OpenAI counts it."""
+        waiting = self._answer.usage
+        return self._answer.client.last_usage if waiting is None else waiting["usage"]
+
+    @property
+    def error(self) -> Object | None:
+        """The error that this answer ended with, as the client gets it."""
+        return self._answer.error
+
+    @property
     def half_sent(self) -> bool:
         """The client has only the beginning of an event, so nothing else may be written to it now."""
         return self.setting.raw and not self._decoder.idle

@@ -611,6 +611,18 @@ def test_fail_after_a_complete_call_closes_the_answer(dialect: str, records: Any
 
 
 @pytest.mark.parametrize("records", ["all", "findings", "none"])
+def test_fail_after_arguments_that_are_whole_closes_the_answer(records: Any) -> None:
+    """Without its end token the call is not complete, but a client has run it as soon as its JSON parsed."""
+    transformer = StreamTransformer("kimi-k2", tools=TOOLS, records=records)
+    said = CALLS["kimi-k2"].partition("<|tool_call_end|>")[0]
+    out = transformer.feed(sse(chunk(said), done=False)) + transformer.fail("reset")
+    got = result(out)
+    assert (got.error, got.calls, got.finish_reason) == (None, [A], "tool_calls")
+    if records != "none":
+        assert codes(transformer)[-1] == "broke-after-call"
+
+
+@pytest.mark.parametrize("records", ["all", "findings", "none"])
 def test_fail_after_a_complete_native_call_closes_the_answer(records: Any) -> None:
     transformer = StreamTransformer("roo-xml", tools=TOOLS, records=records)
     out = transformer.feed(sse(*(delta(tool_calls=[part]) for part in NATIVE), done=False))

@@ -21,6 +21,7 @@ class Answer:
         "choices",
         "client",
         "ended",
+        "error",
         "journal",
         "setting",
         "sources",
@@ -41,6 +42,7 @@ class Answer:
         self.sources: dict[tuple[int, str], SourceMap] = {}
         self.usage: Object | None = None  # the last one, where it waits for the end
         self.ended = False
+        self.error: Object | None = None  # what it ended with
         self._surrogates = Surrogates(journal.found)
         self._calls = 0
 
@@ -135,6 +137,7 @@ class Answer:
 
     def tell_error(self, error: Object) -> None:
         self.ended = True
+        self.error = error
         self.client.error(error)
         self.journal.sent("error", 0, error["message"])
         self._done()
@@ -164,7 +167,8 @@ class Answer:
     def clone(self, journal: Journal) -> Answer:
         twin = Answer(self.setting, journal)
         twin.client = self.client.clone()
-        twin.ended, twin.usage, twin._calls = self.ended, self.usage, self._calls
+        twin.ended, twin.error = self.ended, self.error
+        twin.usage, twin._calls = self.usage, self._calls
         twin._surrogates = self._surrogates.clone(journal.found)
         twin.sources = {key: source.clone() for key, source in self.sources.items()}
         twin.choices = {

@@ -40,7 +40,9 @@ class Choice:
         self._fields: dict[str, tuple[str, ...]] = {}
         self._offsets: dict[str, int] = {}
         self._ids = CallIds(setting)
-        self.message = None if journal.keep == "none" else Message()
+        # Where calls stream, what went out of them has to be known: it may be all that a client needs.
+        streams = setting.policy.arguments == "stream"
+        self.message = Message() if streams or journal.keep != "none" else None
         self.role_sent = False
         self.said = False  # some text reached the client
         self.next_index = 0
@@ -91,11 +93,9 @@ class Choice:
 
     @property
     def has_complete_call(self) -> bool:
-        """A client may have run a tool by now."""
+        """A client may have run a tool by now: it does so as soon as the arguments are whole."""
         if self.complete:
             return True
-        if not self._natives:
-            return False
         calls = (self.message or self._natives_alone).calls.values()
         return any(call.is_complete for call in calls)
 
