@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.output import Painted
@@ -44,9 +44,15 @@ def _message(index: int, message: Any) -> Iterator[str]:
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[list[Painted]]:
-    """What was changed, as a unified diff."""
-    lines = difflib.unified_diff(readable(before), readable(after), "client", "upstream", lineterm="", n=3)
-    for line in lines:
+    """What was changed in a body, as a unified diff."""
+    return painted_difference(readable(before), readable(after), "client", "upstream")
+
+
+def painted_difference(
+    before: Sequence[str], after: Sequence[str], old: str, new: str
+) -> Iterator[list[Painted]]:
+    """The unified diff of two versions, `old` and `new` by name."""
+    for line in difflib.unified_diff(before, after, old, new, lineterm="", n=3):
         yield [Painted(line, _DIFF_COLOURS.get(line[:1]))]
 
 

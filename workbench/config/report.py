@@ -1,0 +1,88 @@
+"""The effective settings as rows: what each is, and where it came from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.config.file import VARIABLE
+from workbench.config.keys import CHOSEN, PLAIN, PREFIX, PROMPTS, UPSTREAM, Key
+from workbench.config.kinds import BODY
+from workbench.config.names import nearest
+from workbench.config.settings import Settings, Upstream
+from workbench.proxy.redaction import Redaction
+
+_OTHERS = (VARIABLE, "WORKBENCH_TRACEBACK")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One setting; `value` is fit for JSON, `shown` for a person. Neither holds a secret."""
+
+    name: str
+    value: Any
+    shown: str
+    origin: str
+
+
+def rows(settings: Settings) -> Iterator[Row]:
+    """Every setting in the order of the key table, then every upstream's."""
+    for key in [*PLAIN.values(), PROMPTS]:
+        yield _row(key.name, key, getattr(settings, key.name), settings.origins)
+    for name, upstream in settings.upstreams.items():
+        yield from _upstream_rows(f"upstreams.{name}", upstream, settings.origins)
+
+
+def _upstream_rows(place: str, upstream: Upstream, origins: Mapping[str, str]) -> Iterator[Row]:
+    for key in UPSTREAM.values():
+        name, value = f"{place}.{key.name}", getattr(upstream, key.name)
+        if key.name == "policy":
+            switches = upstream.policy.said()
+            for switch, said in switches.items():
+                yield Row(f"{name}.{switch}", said, _said(said), origins[f"{name}.{switch}"])
+            if not switches:
+                yield Row(name, {}, "as the dialect", origins[name])
+        elif key.name == "api_key_env" and value:
+            state = "set" if upstream.api_key else "not set"
+            yield Row(name, {"variable": value, "state": state}, f"{value} ({state})", origins[name])
+        elif key.name == "template_tool_choice" and value is None:
+            yield Row(name, "omit", "omit", origins[name])
+        else:
+            yield _row(name, key, value, origins)
+
+
+def _row(name: str, key: Key, value: Any, origins: Mapping[str, str]) -> Row:
+    if value is None or value in ((), {}):
+        return Row(name, _plain(value), "(none)", origins[name])
+    if key.secret:
+        # Of headers the names are known, of anything else not even that.
+        state = dict.fromkeys(value, "set") if isinstance(value, Mapping) else "set"
+        return Row(name, state, "set" if state == "set" else f"{', '.join(state)} (set)", origins[name])
+    # A body may hold a credential, too, under a name that says so.
+    value = Redaction().value(value) if key.kind is BODY else value
+    return Row(name, _plain(value), key.kind.show(value), origins[name])
+
+
+def _said(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, Mapping):
+        return {name: _plain(part) for name, part in value.items()}
+    return value
+
+
+def unread_variables() -> Iterator[str]:
+    """A sentence for each variable whose name is probably a slip; others may belong to another program."""
+    known = [key.variable for key in PLAIN.values()] + [CHOSEN.variable, *_OTHERS]
+    for name in sorted(os.environ):
+        if name.startswith(PREFIX) and name not in known and (near := nearest(name, known, 0.8)):
+            yield f"{name} is not read; did you mean {near}?"
