@@ -9,11 +9,17 @@ from typing import Annotated, NoReturn
 import typer
 
 from workbench import __version__
+from workbench.commands.config import config
+from workbench.commands.connect import Client, connect
 from workbench.commands.dialects import dialects
+from workbench.commands.init import init
 from workbench.commands.prompt import Show, prompt
+from workbench.commands.serve import serve
 from workbench.commands.transform import Out, transform
+from workbench.config import Flags
 from workbench.inputs import Kind
 from workbench.output import say, write
+from workbench.recipe import read_switches
 
 app = typer.Typer(
     name="workbench",
@@ -107,6 +113,107 @@ def prompt_command(
     there was a finding of level error (a template that fails is one), 2 for bad usage or an unreadable file.
     """
     raise typer.Exit(prompt(request, dialect, template, switches or [], out, builtin))
+
+
+# What decides where the proxy listens and what it talks to; `serve` and `config` take the same.
+UpstreamOption = Annotated[
+    str | None,
+    typer.Option("--upstream", "-u", metavar="URL|NAME", help="The model server, or one of workbench.toml."),
+]
+DialectOption = Annotated[
+    str | None, typer.Option("--dialect", "-d", help="How its models write calls; default passthrough.")
+]
+PortOption = Annotated[int | None, typer.Option("--port", "-p", help="Default 8788; 0 takes a free one.")]
+LibraryOption = Annotated[str | None, typer.Option("--library", metavar="DIR", help="Where tapes are kept.")]
+SwitchesOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A switch of the upstream's policy; repeatable."),
+]
+ListenOption = Annotated[
+    str | None,
+    typer.Option("--listen", metavar="ADDRESS", help="Another address than 127.0.0.1; needs a token."),
+]
+TokenOption = Annotated[
+    str | None,
+    typer.Option("--token", help="Clients must send it as API key. WORKBENCH_TOKEN hides it from ps."),
+]
+
+
+@app.command("serve")
+def serve_command(
+    upstream: UpstreamOption = None,
+    dialect: DialectOption = None,
+    port: PortOption = None,
+    library: LibraryOption = None,
+    switches: SwitchesOption = None,
+    listen: ListenOption = None,
+    token: TokenOption = None,
+) -> None:
+    """Run the proxy: clients get OpenAI tool calls, every exchange is kept as a tape.
+
+    Prints one line with the URL for clients (`workbench connect` says where they want it). Ctrl-C finishes
+    what is running, a second one ends it at once. Settings can also come from workbench.toml and the
+    environment; `workbench config` shows them.
+    """
+    flags = Flags(upstream, dialect, port, library, listen, token, read_switches(switches or []))
+    raise typer.Exit(serve(flags))
+
+
+@app.command("config")
+def config_command(
+    upstream: UpstreamOption = None,
+    dialect: DialectOption = None,
+    port: PortOption = None,
+    library: LibraryOption = None,
+    switches: SwitchesOption = None,
+    listen: ListenOption = None,
+    token: TokenOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Show the settings in effect, and where each came from.
+
+    Flags count more than the environment (WORKBENCH_PORT and so on), that more than workbench.toml in this
+    folder (or the file that WORKBENCH_CONFIG names), that more than the defaults. Secrets are never shown.
+    """
+    flags = Flags(upstream, dialect, port, library, listen, token, read_switches(switches or []))
+    raise typer.Exit(config(flags, as_json))
+
+
+@app.command("init")
+def init_command(
+    upstream: Annotated[
+        str | None, typer.Option("--upstream", "-u", metavar="URL", help="A first upstream.")
+    ] = None,
+    dialect: Annotated[
+        str | None, typer.Option("--dialect", "-d", help="How its models write calls.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Write a workbench.toml in which every setting is explained."""
+    raise typer.Exit(init(upstream, dialect, force))
+
+
+@app.command("connect")
+def connect_command(
+    client: Annotated[Client, typer.Argument(metavar="opencode|openai|curl|roo|cline|continue")],
+    url: Annotated[
+        str | None, typer.Option("--url", help="The proxy's URL; default from the settings.")
+    ] = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option("--model", metavar="NAME", help="A model to offer; repeatable; default: the settings'."),
+    ] = None,
+    write_it: Annotated[
+        bool, typer.Option("--write", help="Merge it into OpenCode's configuration.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Print what a client needs to use the proxy.
+
+    With --write the difference is shown first and a backup is kept. The exit code is 1 when nothing was
+    written because nobody said yes.
+    """
+    raise typer.Exit(connect(client, url, models or [], write_it, yes))
 
 
 @app.command("dialects")

@@ -2,7 +2,8 @@
 
 The first line is the header: an object with the key `tape` and all that a replay needs. Then one object
 a line: `read` (a piece from upstream, `read64` when the cut is not UTF-8 by itself), `sent` (a piece to the
-client), `status` with `headers` and `side`, and last `end`. Lines of other kinds and unknown keys are kept.
+client), `status` with `headers` and `side`, `finding` (what the proxy itself noticed), `lost` (how much could
+not be recorded here), and last `end`. Lines of other kinds and unknown keys are kept.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ BOM = b"\xef\xbb\xbf"
 HEADER = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"tape"\s*:')
 _FOREVER = 1 << 62
 
-Kind: TypeAlias = Literal["read", "sent", "status", "end", "other", "damaged"]
+Kind: TypeAlias = Literal["read", "sent", "status", "finding", "lost", "end", "other", "damaged"]
 Side: TypeAlias = Literal["upstream", "client"]
 End: TypeAlias = Literal["done", "eof", "error", "cancelled"]
 
 _KINDS: Mapping[str, Kind] = {
     "read": "read", "read64": "read", "sent": "sent", "sent64": "sent", "end": "end", "status": "status",
+    "finding": "finding", "lost": "lost",
 }  # fmt: skip
 _HEADER_ORDER = (
     "about", "dialect", "policy", "model", "started", "ids", "now", "request", "upstream_request", "template",
@@ -199,6 +201,16 @@ def sent_line(t: float, data: bytes, by: str | None = None) -> Line:
 def status_line(t: float, side: Side, status: int, headers: Iterable[tuple[str, str]] = ()) -> Line:
     """One side's status and headers; pairs, because a header may come twice."""
     return Line(_at(t) | {"side": side, "status": status, "headers": [list(pair) for pair in headers]})
+
+
+def finding_line(t: float, code: str, level: str, message: str, where: str) -> Line:
+    """What was noticed outside the answer, `where` is "request" or "proxy": a replay cannot find it again."""
+    return Line(_at(t) | {"finding": code, "level": level, "message": message, "where": where})
+
+
+def lost_line(t: float, lines: int, payload: int) -> Line:
+    """A gap: so many lines, with so many bytes in them, were not recorded before this one."""
+    return Line(_at(t) | {"lost": {"lines": lines, "bytes": payload}})
 
 
 def end_line(t: float, end: End, **extra: Any) -> Line:

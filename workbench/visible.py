@@ -31,6 +31,11 @@ def visible_text(text: str) -> str:
     return _IN_TEXT.sub(_escape, text)
 
 
+def is_visible(text: str) -> bool:
+    """Whether JSON holds this text as it is: no character of it would be escaped beyond what JSON demands."""
+    return _IN_JSON.search(text) is None
+
+
 def json_text(value: Any, indent: int | None = None) -> str:
     """JSON that reads back as the same value, non-ASCII as it is, safe to print and to encode as UTF-8.
 

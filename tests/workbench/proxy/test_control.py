@@ -1,0 +1,186 @@
+"""What a viewer may ask of a running proxy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.helpers import result, stream_of
+from tests.proxies import running_proxy
+from tests.upstream import Answer, Gate, ScriptedUpstream, Send, stream
+from tests.workbench.proxy.conftest import CALL, QUICK, TOOLS, Bench, running_bench, wait_for
+from tests.workbench.proxy.test_relay import HEAD
+from workbench.proxy.registration import registered
+from workbench.tape import Tape
+
+DATA = stream_of(CALL)
+KEY = "sk-configured-for-this-upstream"
+
+
+class Viewer:
+    """A client of the control endpoints that has read the registration, as the screen will."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.registration = registered(bench.proxy.library)[0]
+        self.bench = bench
+
+    def ask(self, method: str, path: str, body: Any = None, token: str | None = None) -> httpx.Response:
+        headers = {"x-workbench-token": token or self.registration.token}
+        url = self.registration.control + path
+        return httpx.request(method, url, json=body, headers=headers, trust_env=False)
+
+    def resend(self, **body: Any) -> Tape:
+        """The tape of the new exchange."""
+        answer = self.ask("POST", "/resend", body)
+        assert answer.status_code == 200, answer.text
+        made = answer.json()["id"]
+
+        def found() -> Tape | None:
+            tapes = [tape for tape in self.bench.proxy.tapes() if tape.header["id"] == made and tape.complete]
+            return tapes[0] if tapes else None
+
+        tape: Tape = wait_for(found, "the tape of the resend")
+        return tape
+
+
+@pytest.fixture
+def viewer(bench: Bench) -> Viewer:
+    return Viewer(bench)
+
+
+@pytest.mark.parametrize("path", ["/status", "/stop", "/resend", "/upstreams/default"])
+def test_nobody_without_the_token(viewer: Viewer, path: str):
+    method = {"/status": "GET", "/upstreams/default": "PATCH"}.get(path, "POST")
+    for token in ("wrong", viewer.registration.token[:-1], viewer.registration.token + "x"):
+        assert viewer.ask(method, path, {}, token=token).status_code == 401
+    assert httpx.request(method, viewer.registration.control + path, trust_env=False).status_code == 401
+
+
+def test_status(viewer: Viewer, bench: Bench):
+    with bench.asking(Answer([HEAD, Send(DATA[:40]), Gate("never")])):
+        status = viewer.ask("GET", "/status").json()
+        assert status["running"] == [bench.tape(complete=False).header["id"]]
+    assert status["upstreams"] == [
+        {"name": "default", "url": bench.upstream.url, "dialect": "roo-xml", "policy": {}}
+    ]
+    assert status["recorder"] == {"problem": None, "lost_lines": 0, "lost_bytes": 0}
+
+
+def test_a_resend_of_the_clients_request(viewer: Viewer, bench: Bench):
+    bench.ask(stream(DATA), headers={"authorization": "Bearer sk-last-seen-by-the-proxy"})
+    first = bench.tape()
+    edited = bench.body() | {"messages": [{"role": "user", "content": "again"}]}
+    bench.upstream.answer(stream(DATA))
+    tape = viewer.resend(body=edited, of=first.header["id"])
+    assert tape.header["resend_of"] == first.header["id"]
+    seen = bench.upstream.requests[-1]
+    assert seen.json["messages"][-1]["content"] == "again" and seen.json["messages"][0]["role"] == "system"
+    assert seen.header("authorization") == "Bearer sk-last-seen-by-the-proxy"
+    assert result(b"".join(tape.sent)).calls == [("read_file", '{"path":"a.py"}')]
+    assert tape.header["request"] == edited
+    raw = b"".join(path.read_bytes() for path in bench.proxy.library.rglob("*") if path.is_file())
+    assert b"sk-last-seen-by-the-proxy" not in raw, "held in memory only"
+
+
+def test_a_resend_of_exactly_what_goes_up(viewer: Viewer, bench: Bench):
+    up = {"model": "m", "stream": True, "messages": [{"role": "system", "content": "my own prompt"}]}
+    bench.upstream.answer(stream(DATA))
+    tape = viewer.resend(body=up, stage="upstream", request=bench.body(), session="ses_again")
+    assert bench.upstream.requests[-1].json == up == tape.header["upstream_request"]
+    assert tape.header["request"]["tools"] == TOOLS and tape.header["session"] == "ses_again"
+    assert result(b"".join(tape.sent)).calls, "the client's tools decide what is a call"
+
+
+def test_a_resend_with_another_template_dialect_and_policy(viewer: Viewer, bench: Bench):
+    bench.upstream.answer(stream(stream_of("<tool_call>\n<function=read_file>\n<parameter=path>\na\n</parameter>\n"
+                                           "</function>\n</tool_call>")))  # fmt: skip
+    tape = viewer.resend(
+        body=bench.body(),
+        template="use {{ tools[0].name }}",
+        dialect="qwen3-coder",
+        policy={"tools": "inject"},
+    )
+    assert bench.upstream.requests[-1].json["messages"][0]["content"] == "use read_file"
+    assert result(b"".join(tape.sent)).calls == [("read_file", '{"path":"a"}')]
+    assert (tape.header["dialect"], tape.header["policy"]) == ("qwen3-coder", {"tools": "inject"})
+    status = viewer.ask("GET", "/status").json()
+    assert status["upstreams"][0]["dialect"] == "roo-xml", "only this once"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        ({}, 400, '"body"'),
+        ({"body": [1]}, 400, '"body"'),
+        ({"body": {}, "upstream": "nope"}, 404, "there are default"),
+        ({"body": {}, "dialect": "roo"}, 422, "did you mean roo-xml?"),
+        ({"body": {}, "policy": {"malformed": "fix"}}, 422, "malformed is one of"),
+        ({"body": {}, "policy": 7}, 422, ""),
+        ({"body": {}, "template": 7}, 400, "template"),
+    ],
+)
+def test_a_resend_that_cannot_be(viewer: Viewer, bench: Bench, body: dict[str, Any], status: int, said: str):
+    asked = len(bench.upstream.requests)
+    answer = viewer.ask("POST", "/resend", body)
+    assert answer.status_code == status and said in answer.json()["error"]["message"]
+    assert len(bench.upstream.requests) == asked
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Bench]:
+    with running_bench(tmp_path) as bench:
+        yield bench
+
+
+def test_another_dialect_from_the_next_request_on(fresh: Bench):
+    viewer = Viewer(fresh)
+    assert result(fresh.ask(stream(DATA)).content).calls
+    changed = viewer.ask("PATCH", "/upstreams/default", {"dialect": "kimi-k2", "policy": {"calls": "first"}})
+    assert changed.json()["dialect"] == "kimi-k2" and changed.json()["policy"] == {"calls": "first"}
+    assert result(fresh.ask(stream(DATA)).content).content == CALL
+    assert fresh.tape().header["dialect"] == "kimi-k2"
+    for wrong, status in (
+        ({"dialect": "x"}, 422),
+        ({"url": "http://evil"}, 400),
+        ({"policy": {"a": 1}}, 422),
+    ):
+        assert viewer.ask("PATCH", "/upstreams/default", wrong).status_code == status
+    assert viewer.ask("PATCH", "/upstreams/nope", {}).status_code == 404
+
+
+def test_stop(fresh: Bench):
+    assert Viewer(fresh).ask("POST", "/stop", {}).json() == {"stopping": True}
+    assert fresh.proxy.process.wait(10) == 0
+
+
+@pytest.fixture
+def keyed(tmp_path: Path) -> Iterator[Bench]:
+    with ScriptedUpstream() as upstream:
+        own = f'url = "{upstream.url}"\ndialect = "roo-xml"\napi_key_env = "WB_TEST_KEY"\n'
+        toml = f"{QUICK}[upstreams.own]\n{own}"
+        with (
+            running_proxy(tmp_path, None, toml=toml, env={"WB_TEST_KEY": KEY}) as proxy,
+            httpx.Client(base_url=proxy.base, trust_env=False) as client,
+        ):
+            yield Bench(upstream, proxy, client)
+
+
+def test_a_configured_key_wins_over_the_clients_and_is_never_kept(keyed: Bench):
+    upstream = keyed.upstream
+    answer = json.dumps({"error": {"message": f"the key {KEY} is over quota"}})
+    response = keyed.ask(
+        stream(f"data: {answer}\n\n".encode()), headers={"authorization": "Bearer sk-of-the-client-itself"}
+    )
+    assert upstream.requests[-1].header("authorization") == f"Bearer {KEY}"
+    assert KEY in response.text, "the client gets what upstream said"
+    keyed.tape()
+    upstream.answer(stream(DATA))
+    Viewer(keyed).resend(body=keyed.body())
+    assert upstream.requests[-1].header("authorization") == f"Bearer {KEY}"
+    kept = b"".join(path.read_bytes() for path in keyed.proxy.library.rglob("*") if path.is_file())
+    assert KEY.encode() not in kept and b"sk-of-the-client-itself" not in kept

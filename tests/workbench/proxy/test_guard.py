@@ -1,0 +1,166 @@
+"""What may come in, and what the listener says to the rest."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.proxies import running_proxy
+from tests.upstream import ScriptedUpstream, free_port, whole
+from tests.workbench.proxy.conftest import QUICK, Bench
+from workbench.proxy.guard import is_loopback
+
+MODELS = whole({"object": "list", "data": []})
+TOKEN = "a-token-of-our-own"
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("127.0.0.1", True), ("127.8.9.1", True), ("localhost", True), ("LOCALHOST.", True),
+        ("app.localhost", True), ("::1", True), ("[::1]", True),
+        ("0.0.0.0", False), ("192.168.0.1", False), ("evil.example", False), ("", False),
+        ("localhost.evil.example", False), ("127.0.0.1.nip.io", False),
+    ],
+)  # fmt: skip
+def test_loopback(host: str, expected: bool):
+    assert is_loopback(host) is expected
+
+
+def get(bench: Bench, path: str = "/v1/models", **headers: str) -> httpx.Response:
+    bench.upstream.answer(MODELS)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return bench.client.get(path, headers=named)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:1234", "localhost", "[::1]:99"])
+def test_this_machine_by_any_of_its_own_names(bench: Bench, host: str):
+    assert get(bench, host=host).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "said"),
+    [
+        ({"host": "evil.example"}, "allow_hosts"),
+        ({"host": "127.0.0.1.evil.example:8788"}, "allow_hosts"),
+        ({"host": "192.168.1.5"}, "allow_hosts"),
+        ({"origin": "https://evil.example"}, "allow_origins"),
+        ({"origin": "null"}, "allow_origins"),
+        ({"origin": "http://localhost:3000"}, "allow_origins"),
+        ({"sec_fetch_site": "cross-site"}, "web page"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/v1/models", "/health", "/_workbench/status"])
+def test_strangers_are_refused(bench: Bench, headers: dict[str, str], said: str, path: str):
+    asked = len(bench.upstream.requests)
+    response = bench.client.get(path, headers={key.replace("_", "-"): v for key, v in headers.items()})
+    assert response.status_code == 403 and said in response.json()["error"]["message"]
+    assert len(bench.upstream.requests) == asked
+
+
+def test_what_is_allowed_comes_in(tmp_path: Path):
+    toml = QUICK + 'allow_hosts = ["box.lan"]\nallow_origins = ["http://localhost:3000"]\n'
+    with ScriptedUpstream() as upstream, running_proxy(tmp_path, upstream, toml=toml) as proxy:
+        upstream.answer(MODELS, MODELS)
+        with httpx.Client(base_url=proxy.base, trust_env=False) as client:
+            assert client.get("/v1/models", headers={"host": "box.lan:80"}).status_code == 200
+            page = {"origin": "http://localhost:3000"}
+            answer = client.get("/v1/models", headers=page)
+            assert answer.headers["access-control-allow-origin"] == "http://localhost:3000"
+            asks = page | {"access-control-request-method": "POST", "access-control-request-headers": "x-a"}
+            before = client.options("/v1/chat/completions", headers=asks)
+            assert before.status_code == 204 and before.headers["access-control-allow-headers"] == "x-a"
+        assert len(upstream.requests) == 2
+
+
+def test_bodies_and_headers_have_limits(tmp_path: Path):
+    toml = QUICK + "max_body_bytes = 1000\nmax_header_bytes = 2000\n"
+    with ScriptedUpstream() as upstream, running_proxy(tmp_path, upstream, toml=toml) as proxy:
+        with httpx.Client(base_url=proxy.base, trust_env=False) as client:
+            said = client.post("/v1/chat/completions", content=b"{" + b" " * 2000)
+            assert said.status_code == 413 and "max_body_bytes" in said.json()["error"]["message"]
+            chunks = iter([b"{", b" " * 600, b" " * 600])
+            assert client.post("/v1/chat/completions", content=chunks).status_code == 413
+            assert client.get("/v1/models", headers={"x-long": "x" * 3000}).status_code == 431
+        host, port = proxy.base.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), 10) as raw:
+            raw.sendall(b"GET /v1/models HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Endless: ")
+            raw.sendall(b"x" * 3000)
+            assert raw.recv(100).startswith(b"HTTP/1.1 431 ")
+        assert upstream.requests == []
+
+
+def test_another_address_needs_a_token(tmp_path: Path):
+    command = [
+        sys.executable,
+        "-m",
+        "workbench",
+        "serve",
+        "--upstream",
+        "http://127.0.0.1:1",
+        "--listen",
+        "0.0.0.0",
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 2 and "needs a token" in done.stderr.replace("\n", " ")
+    with (
+        ScriptedUpstream() as upstream,
+        running_proxy(
+            tmp_path, upstream, None, "--listen", "0.0.0.0", env={"WORKBENCH_TOKEN": TOKEN}
+        ) as proxy,
+        httpx.Client(base_url=proxy.base, trust_env=False) as client,
+    ):
+        upstream.answer(*[MODELS] * 5)
+        assert client.get("/v1/models").status_code == 401
+        assert client.get("/v1/models", headers={"authorization": "Bearer wrong"}).status_code == 401
+        with_key = client.get("/v1/models", headers={"authorization": f"Bearer {TOKEN}", "host": "10.1.2.3"})
+        assert with_key.status_code == 200, "an address cannot be rebound, a name could"
+        assert upstream.requests[-1].header("authorization") is None, "our token is nobody else's business"
+        mine = {"x-workbench-token": TOKEN, "authorization": "Bearer for-upstream"}
+        assert client.get("/v1/models", headers=mine).status_code == 200
+        assert upstream.requests[-1].header("authorization") == "Bearer for-upstream"
+        assert upstream.requests[-1].header("x-workbench-token") is None
+        evil = {"host": "evil.example", "x-workbench-token": TOKEN}
+        assert client.get("/v1/models", headers=evil).status_code == 403
+
+
+def test_a_port_that_is_taken(tmp_path: Path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command = [
+            sys.executable,
+            "-m",
+            "workbench",
+            "serve",
+            "--upstream",
+            "http://127.0.0.1:1",
+            "--port",
+            port,
+        ]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 2
+    assert (
+        f"port {port} is taken" in done.stderr and "--port" in done.stderr and "Traceback" not in done.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--upstream", "http://127.0.0.1:1", "--listen", "203.0.113.7", "--token", "x" * 20],
+         "no address of this machine"),
+        ([], "there is no upstream"),
+        (["--upstream", "http://127.0.0.1:1", "--dialect", "roo"], "did you mean roo-xml?"),
+        (["--upstream", "http://127.0.0.1:1", "--set", "malformed=fix"], "malformed is one of"),
+        (["--upstream", "not a url"], "not a url"),
+    ],
+)  # fmt: skip
+def test_settings_that_cannot_work_are_said_at_once(tmp_path: Path, flags: list[str], said: str):
+    command = [sys.executable, "-m", "workbench", "serve", "--port", str(free_port()), *flags]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 2 and said in done.stderr.replace("\n", " ") and "Traceback" not in done.stderr

@@ -1,0 +1,164 @@
+"""The process: how it begins, how it ends, and what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.helpers import chunk, result, sse, stream_of
+from tests.proxies import running_proxy
+from tests.upstream import Answer, Finish, Gate, Send, stream
+from tests.workbench.proxy.conftest import CALL, QUICK, Bench, running_bench, wait_for
+from tests.workbench.proxy.test_relay import COMMENT, HEAD
+from workbench.tape import read_tape
+
+FIRST = Send(sse(chunk("Hello"), done=False))
+REST = Send(stream_of(" world"))
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Bench]:
+    with running_bench(tmp_path) as bench:
+        yield bench
+
+
+def test_one_line_with_the_url(fresh: Bench):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "workbench", "serve", "--port", "0", "--upstream", fresh.upstream.url,
+         "--library", str(fresh.proxy.library)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    rest, errors = process.communicate(timeout=20)
+    assert "http://127.0.0.1:" in line and "/v1" in line and fresh.upstream.url in line
+    assert (rest, errors, process.returncode) == ("", "", 0)
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_running_streams_are_finished_first(fresh: Bench, how: signal.Signals):
+    with fresh.asking(Answer([HEAD, FIRST, Gate("go on"), REST, Finish()])) as response:
+        pieces = response.iter_raw()
+        got = next(pieces)
+        fresh.proxy.process.send_signal(how)
+        wait_for(lambda: not _listens(fresh), "the listener is closed")
+        fresh.upstream.open("go on")
+        got += b"".join(pieces)
+    assert result(got.replace(COMMENT, b"")).content == "Hello world"
+    assert fresh.proxy.process.wait(10) == 0
+    assert fresh.tape().complete
+    assert list(fresh.proxy.library.glob("proxies/*.json")) == []
+
+
+def _listens(bench: Bench) -> bool:
+    try:
+        with httpx.Client(base_url=bench.proxy.base, trust_env=False) as client:
+            client.get("/health")
+    except httpx.ConnectError:
+        return False
+    except httpx.HTTPError:
+        return True
+    return True
+
+
+def test_behind_the_grace_period_streams_end_with_an_error(fresh: Bench):
+    with fresh.asking(Answer([HEAD, FIRST, Gate("never")])) as response:
+        pieces = response.iter_raw()
+        got = next(pieces)
+        begun = time.monotonic()
+        fresh.proxy.process.send_signal(signal.SIGTERM)
+        got += b"".join(pieces)
+    assert 0.4 < time.monotonic() - begun < 3, "grace is 0.6 s"
+    answer = result(got.replace(COMMENT, b""))
+    assert answer.content == "Hello" and answer.error is not None and answer.error["code"] == "shutdown"
+    assert answer.error["type"] != "server_error"
+    assert fresh.proxy.process.wait(10) == 0
+    end = fresh.tape().end
+    assert end is not None and end.value["end"] == "error"
+
+
+def test_a_second_signal_does_not_wait(tmp_path: Path):
+    with running_bench(tmp_path, toml=QUICK.replace("grace = 0.6", "grace = 60")) as bench:
+        with bench.asking(Answer([HEAD, FIRST, Gate("never")])) as response:
+            pieces = response.iter_raw()
+            got = next(pieces)
+            bench.proxy.process.send_signal(signal.SIGINT)
+            wait_for(lambda: not _listens(bench), "the listener is closed")
+            bench.proxy.process.send_signal(signal.SIGINT)
+            got += b"".join(pieces)
+        assert result(got.replace(COMMENT, b"")).error is not None
+        assert bench.proxy.process.wait(10) == 0
+        assert bench.tape().complete
+
+
+def test_after_kill_every_tape_opens_and_lacks_at_most_a_tenth_of_a_second(fresh: Bench):
+    with fresh.asking(Answer([HEAD, FIRST, Gate("never")])) as response:
+        pieces = response.iter_raw()
+        next(pieces)
+        wait_for(lambda: fresh.tape(complete=False).reads, "the read is on the tape", 1)
+        fresh.proxy.process.kill()
+        fresh.proxy.process.wait(10)
+    tapes = [read_tape(path) for path in fresh.proxy.library.glob("tapes/*/*.jsonl")]
+    assert [b"".join(tape.reads) for tape in tapes] == [FIRST.data]
+    assert tapes[0].problem == "its end line is missing, the recording was cut off"
+
+
+def test_only_the_owner_reads_what_is_kept(fresh: Bench):
+    fresh.ask(stream(stream_of(CALL)))
+    fresh.tape()
+    for path in [fresh.proxy.library, *fresh.proxy.library.rglob("*")]:
+        mode = stat.S_IMODE(path.stat().st_mode)
+        assert mode == (0o700 if path.is_dir() else 0o600), path
+    registered = json.loads(next(fresh.proxy.library.glob("proxies/*.json")).read_text())
+    assert registered["url"] == fresh.proxy.url and registered["pid"] == fresh.proxy.process.pid
+
+
+def test_a_library_that_cannot_be_written_costs_no_answer(tmp_path: Path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    with running_bench(tmp_path, flags=("--library", str(blocked / "library"))) as bench:
+        assert result(bench.ask(stream(stream_of(CALL))).content).calls
+        health = bench.client.get("/health")
+        assert health.status_code == 503
+        assert health.json()["tapes"]["writable"] is False and "file" in health.json()["tapes"]["problem"]
+        wait_for(lambda: bench.client.get("/health").json()["tapes"]["lost_lines"] > 0, "the loss is counted")
+
+
+def test_dead_proxies_are_tidied_away(fresh: Bench, tmp_path: Path):
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    left = fresh.proxy.library / "proxies" / f"{dead.pid}.json"
+    left.write_text(
+        json.dumps({"pid": dead.pid, "url": "", "control": "", "token": "", "started": 0, "version": ""})
+    )
+    with running_proxy(tmp_path, fresh.upstream):
+        assert not left.exists()
+
+
+def test_nothing_is_left_open_when_clients_come_and_go(fresh: Bench):
+    """Descriptors and memory of exchanges that are over are given back."""
+    open_files = Path(f"/proc/{fresh.proxy.process.pid}/fd")
+    if not open_files.exists():
+        pytest.skip("there is no /proc here")
+    for _ in range(3):
+        fresh.ask(stream(stream_of(CALL)))
+    before = len(os.listdir(open_files))
+    for number in range(40):
+        if number % 2:
+            fresh.ask(stream(stream_of(CALL)))
+        else:
+            with fresh.asking(Answer([HEAD, FIRST, Gate("never")])) as response:
+                pieces = response.iter_raw()
+                next(pieces)
+    wait_for(lambda: len(os.listdir(open_files)) <= before + 2, "descriptors are given back")

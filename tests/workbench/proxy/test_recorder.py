@@ -1,0 +1,648 @@
+"""The recorder: it never keeps anybody waiting, and what is on a tape is whole, whatever the disk does."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.library import Library, Row
+from workbench.proxy import tapedeck
+from workbench.proxy.recorder import Recorder, Recording
+from workbench.tape import Tape, make_header, read_tape
+
+ROOT = Path(__file__).parents[3]
+KEY = "sk-live-0123456789abcdef"
+EVENT = b'data: {"choices":[{"delta":{"content":"x"}}]}\n\n'
+MakeRecorder = Callable[..., Recorder]
+
+
+def header(**more: Any) -> dict[str, Any]:
+    return make_header("POST /v1/chat/completions", "roo-xml", model="m", started=time.time(), **more)
+
+
+def wait_for(condition: Callable[[], Any], limit: float = 20) -> Any:
+    until = time.monotonic() + limit
+    while not (result := condition()):
+        assert time.monotonic() < until, "this never came true"
+        threading.Event().wait(0.005)
+    return result
+
+
+@pytest.fixture
+def recorder(tmp_path: Path) -> Iterator[MakeRecorder]:
+    made = []
+
+    def make(library: Path = tmp_path / "library", **options: Any) -> Recorder:
+        made.append(Recorder(library, **options))
+        made[-1].start()
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+class Disk:
+    """Stands at `os.write`: a disk that can be full, or take its time."""
+
+    def __init__(self) -> None:
+        self.room: int | None = None
+        self.free = threading.Event()
+        self.free.set()
+        self.blocked = threading.Event()
+        self._write = os.write
+
+    def write(self, fd: int, data: bytes) -> int:
+        if not self.free.is_set():
+            self.blocked.set()
+            self.free.wait(30)
+        if self.room is None:
+            return self._write(fd, data)
+        if self.room == 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        taken = self._write(fd, data[: self.room])
+        self.room -= taken
+        return taken
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
+    disk = Disk()
+    monkeypatch.setattr(os, "write", disk.write)
+    yield disk
+    disk.free.set()
+
+
+def only_row(library: Path) -> Row:
+    with Library(library) as opened:
+        (row,) = opened.rows()
+    return row
+
+
+def losses(tape: Tape) -> list[dict[str, int]]:
+    return [line.value["lost"] for line in tape.of("lost")]
+
+
+# What is on a tape
+
+
+def test_an_exchange_is_on_its_tape(recorder: MakeRecorder, tmp_path: Path):
+    one = recorder()
+    recording = one.begin(
+        header(
+            session="s1",
+            client_headers=[["authorization", f"Bearer {KEY}"]],
+            request={"messages": [{"role": "user", "content": f"my key: {KEY}"}], "api_key": "hidden"},
+        )
+    )
+    recording.status(0.1, "upstream", 200, iter([("set-cookie", "a=b"), ("x", "y")]))
+    recording.status(0.1, "client", 200, [("x", "y")])
+    recording.read(0.25, b"bad key " + KEY[:9].encode())
+    recording.read(0.26, KEY[9:].encode() + b", \xff\n")
+    recording.sent(0.3, b": ping\n\n", by="heartbeat")
+    recording.sent(0.4, "naïve \u2028\n".encode())
+    recording.finding(0.5, "odd", "warning", f"{KEY} was refused", "proxy")
+    recording.end(1.5, "done", calls=2, findings={"unclosed-call": 1}, usage={"prompt_tokens": 7}, error=None)
+    assert one.close()
+    tape = read_tape(recording.path)
+    assert tape.problem is None
+    assert KEY not in recording.path.read_text()
+    assert tape.header["id"] == recording.id
+    assert tape.header["client_headers"] == [["authorization", f"Bearer {'*' * len(KEY)}"]]
+    assert tape.header["request"] == {
+        "messages": [{"role": "user", "content": f"my key: {'*' * len(KEY)}"}],
+        "api_key": "******",
+    }
+    assert [line.value for line in tape.of("status")] == [
+        {"t": 0.1, "side": "upstream", "status": 200, "headers": [["set-cookie", "***"], ["x", "y"]]},
+        {"t": 0.1, "side": "client", "status": 200, "headers": [["x", "y"]]},
+    ]
+    assert tape.reads == [b"bad key " + b"*" * 9, b"*" * (len(KEY) - 9) + b", \xff\n"]
+    assert [(line.t, line.data, line.value.get("by")) for line in tape.of("sent")] == [
+        (0.3, b": ping\n\n", "heartbeat"),
+        (0.4, "naïve \u2028\n".encode(), None),
+    ]
+    (finding,) = tape.of("finding")
+    assert finding.value == {
+        "t": 0.5,
+        "finding": "odd",
+        "level": "warning",
+        "message": f"{'*' * len(KEY)} was refused",
+        "where": "proxy",
+    }
+    assert tape.end is not None
+    assert tape.end.value["calls"] == 2
+    assert (one.lost_lines, one.lost_bytes, one.problem) == (0, 0, None)
+    row = only_row(tmp_path / "library")
+    assert (row.path, row.id) == (str(recording.path.relative_to(tmp_path / "library")), recording.id)
+    assert (row.model, row.session, row.status, row.state, row.ttfb, row.duration) == (
+        "m",
+        "s1",
+        200,
+        "done",
+        0.25,
+        1.5,
+    )
+    assert (row.chunks, row.bytes, row.calls, row.prompt_tokens) == (2, 8 + len(KEY) + 4, 2, 7)
+    assert (row.findings, row.level) == ({"odd": 1, "unclosed-call": 1}, "warning")
+    assert row.size == recording.path.stat().st_size
+
+
+def test_a_tapes_place_says_when_it_was_made(recorder: MakeRecorder, tmp_path: Path):
+    recording = recorder().begin(header() | {"started": 1_700_000_000.5})
+    day = time.strftime("%Y-%m-%d", time.localtime(1_700_000_000))
+    clock = time.strftime("%H%M%S", time.localtime(1_700_000_000))
+    assert recording.path == tmp_path / "library" / "tapes" / day / f"{clock}-{recording.id}.jsonl"
+    assert re.fullmatch("[0-9a-z]{10}", recording.id)
+    wait_for(recording.path.exists)
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o777])
+def test_only_the_owner_may_read(recorder: MakeRecorder, tmp_path: Path, umask: int):
+    tmp_path.chmod(0o755)
+    before = os.umask(umask)
+    try:
+        one = recorder(tmp_path / "deep" / "library")
+        recording = one.begin(header())
+        recording.end(1, "done")
+        assert one.close()
+    finally:
+        os.umask(before)
+    rights = {path.relative_to(tmp_path): path.stat().st_mode & 0o777 for path in tmp_path.rglob("*")}
+    assert recording.path.relative_to(tmp_path) in rights
+    assert Path("deep/library/library.sqlite") in rights
+    assert {rights[path] for path in rights if (tmp_path / path).is_dir()} == {0o700}
+    assert {rights[path] for path in rights if (tmp_path / path).is_file()} == {0o600}
+    assert tmp_path.stat().st_mode & 0o777 == 0o755
+
+
+def test_the_users_own_folder_keeps_its_rights(recorder: MakeRecorder, tmp_path: Path):
+    (tmp_path / "library").mkdir(mode=0o750)
+    one = recorder()
+    one.begin(header())
+    assert one.close()
+    assert (tmp_path / "library").stat().st_mode & 0o777 == 0o750
+
+
+def test_two_hundred_at_once(recorder: MakeRecorder, tmp_path: Path):
+    one = recorder()
+    recordings = [one.begin(header(ids=str(number))) for number in range(200)]
+    for at in range(20):
+        for number, recording in enumerate(recordings):
+            recording.read(at / 100, b"%d %d\n" % (number, at))
+            recording.sent(at / 100, b"%d %d\n" % (number, at))
+    for recording in recordings:
+        recording.end(1, "done")
+    assert one.close(60)
+    for number, recording in enumerate(recordings):
+        tape = read_tape(recording.path)
+        assert tape.problem is None
+        assert tape.header["ids"] == str(number)
+        assert tape.reads == tape.sent == [b"%d %d\n" % (number, at) for at in range(20)]
+    with Library(tmp_path / "library") as library:
+        assert len(library.rows()) == 200
+
+
+def test_the_same_id_twice_gives_two_tapes(recorder: MakeRecorder, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("workbench.proxy.recorder.new_id", lambda: "same")
+    monkeypatch.setattr(tapedeck, "new_id", lambda: "other")
+    one = recorder()
+    first, second = one.begin(header() | {"started": 1.0}), one.begin(header() | {"started": 1.0})
+    first.end(1, "done")
+    second.end(2, "error")
+    assert one.close()
+    assert first.path != second.path
+    assert [read_tape(one.path).header["id"] for one in (first, second)] == ["same", "other"]
+
+
+# In time
+
+
+def test_a_line_is_in_the_file_within_a_tenth_of_a_second(recorder: MakeRecorder):
+    recording = recorder().begin(header(), [KEY])
+    wait_for(recording.path.exists)
+    times = []
+    for number in range(12):
+        # Each may be the beginning of a secret, which is the slowest case.
+        text = b"%d sk-" % number
+        started = time.monotonic()
+        recording.read(number, text)
+        wait_for(partial(_holds, recording.path, text))
+        times.append(time.monotonic() - started)
+    assert sorted(times)[len(times) // 2] < 0.1
+
+
+def _holds(path: Path, text: bytes) -> bool:
+    return text in path.read_bytes()
+
+
+def test_a_tape_can_be_read_while_it_grows(recorder: MakeRecorder, tmp_path: Path):
+    recording = recorder().begin(header())
+    recording.read(0.1, b"first")
+    wait_for(lambda: recording.path.exists() and b"first" in recording.path.read_bytes())
+    assert read_tape(recording.path).problem == "its end line is missing, the recording was cut off"
+    wait_for((tmp_path / "library" / "library.sqlite").exists)
+    with Library(tmp_path / "library") as library:
+        row = wait_for(lambda: [row for row in library.rows() if row.chunks == 1])[0]
+        assert (row.state, row.pid) == ("running", os.getpid())
+        before = library.data_version()
+        recording.update(calls=1, findings={"unclosed-call": 2}, usage={"completion_tokens": 5})
+        row = wait_for(lambda: [row for row in library.rows() if row.calls == 1])[0]
+        assert library.data_version() != before
+    assert (row.findings, row.level, row.completion_tokens) == ({"unclosed-call": 2}, "warning", 5)
+
+
+# When the disk does not play along
+
+
+def test_a_blocked_disk_keeps_nobody_waiting(recorder: MakeRecorder, disk: Disk):
+    one = recorder(queue_bytes=100_000)
+    recording = one.begin(header())
+    recording.read(0, b"before\n")
+    wait_for(lambda: recording.path.exists() and b"before" in recording.path.read_bytes())
+    disk.free.clear()
+    recording.read(1, b"into the wall\n")
+    assert disk.blocked.wait(10)
+    slowest = 0.0
+    for number in range(2000):
+        started = time.perf_counter()
+        recording.read(2 + number, b"x" * 100)
+        other = one.begin(header()) if number % 500 == 0 else recording
+        other.sent(2 + number, b"y" * 100)
+        slowest = max(slowest, time.perf_counter() - started)
+    assert slowest < 0.25  # nothing waits for the disk, which is stuck for good
+    assert one.lost_lines > 1000
+    assert "too slow" in str(one.problem)
+    lost = one.lost_lines, one.lost_bytes
+    disk.free.set()
+    wait_for(lambda: one.problem is None)
+    recording.read(9000, b"after\n")
+    recording.end(9001, "done")
+    assert one.close()
+    tape = read_tape(recording.path)
+    assert tape.problem is None
+    assert tape.reads[:2] == [b"before\n", b"into the wall\n"]
+    assert tape.reads[-1] == b"after\n"
+    (gap,) = losses(tape)
+    assert gap["bytes"] == gap["lines"] * 100
+    assert tape.lines[-3].kind == "lost"
+    assert tape.end is not None
+    assert tape.end.value["lost"] == gap
+    kept = len(tape.reads) + len(tape.sent)
+    assert kept + gap["lines"] <= 4003 <= kept + lost[0] + 4
+    assert (one.lost_lines, one.lost_bytes) >= lost
+
+
+def test_a_beginning_that_found_no_room_comes_late(recorder: MakeRecorder, disk: Disk):
+    one = recorder(queue_bytes=60_000)
+    first = one.begin(header())
+    wait_for(first.path.exists)
+    disk.free.clear()
+    first.read(0, b"x" * 50_000)
+    assert disk.blocked.wait(10)
+    late = one.begin(header())
+    late.read(1, b"lost\n")
+    assert one.lost_lines == 1
+    disk.free.set()
+    wait_for(lambda: one.problem is None)
+    late.read(2, b"kept\n")
+    late.end(3, "eof")
+    assert one.close()
+    tape = read_tape(late.path)
+    assert (tape.reads, losses(tape)) == ([b"kept\n"], [{"lines": 1, "bytes": 5}])
+
+
+@pytest.mark.parametrize("room", [0, 1, 30, 70, 100, 150, 400])
+def test_a_full_disk_leaves_only_whole_lines(recorder: MakeRecorder, disk: Disk, tmp_path: Path, room: int):
+    one = recorder()
+    recording = one.begin(header())
+    recording.read(0, b"before\n")
+    wait_for(lambda: recording.path.exists() and b"before" in recording.path.read_bytes())
+    disk.room = room
+    for number in range(10):
+        recording.read(1 + number, b"%d\n" % number * 10)
+    wait_for(lambda: one.problem)
+    assert "No space left on device; free some space" in str(one.problem)
+    assert recording.path.read_bytes().endswith(b"\n")
+    found = read_tape(recording.path)
+    assert found.problem == "its end line is missing, the recording was cut off"
+    kept = len(found.reads) - 1
+    assert one.lost_lines == 10 - kept
+    disk.room = None
+    recording.read(20, b"after\n")
+    recording.end(21, "done")
+    assert one.close()
+    tape = read_tape(recording.path)
+    assert tape.problem is None
+    assert tape.reads == [b"before\n", *(b"%d\n" % number * 10 for number in range(kept)), b"after\n"]
+    gap = {"lines": 10 - kept, "bytes": 20 * (10 - kept)}
+    assert losses(tape) == [gap]
+    assert tape.end is not None
+    assert tape.end.value["lost"] == gap
+    assert (one.problem, one.lost_lines, one.lost_bytes) == (None, gap["lines"], gap["bytes"])
+    assert only_row(tmp_path / "library").lost == gap["lines"]
+
+
+def test_an_end_for_which_there_is_no_room_is_written_later(recorder: MakeRecorder, disk: Disk):
+    one = recorder()
+    recording = one.begin(header())
+    wait_for(recording.path.exists)
+    disk.room = 5
+    recording.end(1, "done")
+    wait_for(lambda: one.problem)
+    assert not read_tape(recording.path).complete
+    disk.room = None
+    wait_for(lambda: read_tape(recording.path).complete)
+    assert one.lost_lines == 0
+
+
+def test_a_half_line_that_cannot_be_taken_back_damages_nothing_else(
+    recorder: MakeRecorder, disk: Disk, monkeypatch: pytest.MonkeyPatch
+):
+    one = recorder()
+    recording = one.begin(header())
+    wait_for(recording.path.exists)
+    monkeypatch.setattr(os, "ftruncate", lambda fd, size: (_ for _ in ()).throw(OSError(errno.EIO, "no")))
+    disk.room = 10
+    recording.read(1, b"half of this\n")
+    wait_for(lambda: one.problem)
+    disk.room = None
+    recording.read(2, b"after\n")
+    recording.end(3, "done")
+    assert one.close()
+    tape = read_tape(recording.path)
+    assert tape.reads == [b"after\n"]
+    assert [line.kind for line in tape.lines] == ["damaged", "lost", "read", "end"]
+
+
+def test_a_real_limit_of_the_system(tmp_path: Path):
+    """The kernel refuses what goes beyond: short writes and EFBIG as they really come."""
+    out = run_script(
+        """
+        import resource
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+        recording = recorder.begin(header, [])
+        for number in range(100):
+            recording.read(number, b"x" * 200)
+            time.sleep(0.002)
+        recording.end(1, "done")
+        recorder.close()
+        print(recording.path, recorder.lost_lines)
+        """,
+        tmp_path,
+    )
+    path, lost = out.split()
+    tape = read_tape(path)
+    assert tape.problem == "its end line is missing, the recording was cut off"
+    assert len(tape.reads) + int(lost) == 100
+    assert len(tape.reads) > 5
+
+
+def test_a_library_that_cannot_be_written(recorder: MakeRecorder, tmp_path: Path):
+    (tmp_path / "library").write_text("in the way")
+    one = recorder()
+    assert "cannot be written" in str(one.problem)
+    recording = one.begin(header())
+    recording.read(1, b"lost\n")
+    wait_for(lambda: one.lost_lines == 1)
+    (tmp_path / "library").unlink()
+    wait_for(lambda: one.problem is None)
+    recording.read(2, b"kept\n")
+    recording.end(3, "done")
+    assert one.close()
+    tape = read_tape(recording.path)
+    assert (tape.reads, losses(tape)) == ([b"kept\n"], [{"lines": 1, "bytes": 5}])
+    assert only_row(tmp_path / "library").state == "done"
+
+
+def test_a_library_that_vanishes_comes_back(recorder: MakeRecorder, tmp_path: Path):
+    one = recorder()
+    recording = one.begin(header())
+    recording.read(1, b"before\n")
+    wait_for(lambda: recording.path.exists() and b"before" in recording.path.read_bytes())
+    shutil.rmtree(tmp_path / "library")
+
+    def again() -> bool:
+        recording.read(2, b"x")
+        return recording.path.exists()
+
+    wait_for(again)
+    recording.end(3, "done")
+    assert one.close()
+    tape = read_tape(recording.path)
+    assert tape.problem is None
+    assert tape.reads[0] == b"before\n"
+    assert one.lost_lines == 0
+    assert only_row(tmp_path / "library").state == "done"
+
+
+# When something else goes wrong
+
+
+def test_a_locked_index_stops_no_tape(recorder: MakeRecorder, tmp_path: Path):
+    one = recorder()
+    first = one.begin(header())
+    first.end(1, "done")
+    wait_for((tmp_path / "library" / "library.sqlite").exists)
+    with Library(tmp_path / "library") as library:
+        wait_for(library.rows)
+        other = sqlite3.connect(tmp_path / "library" / "library.sqlite", isolation_level=None)
+        other.execute("BEGIN EXCLUSIVE")
+        second = one.begin(header())
+        second.read(1, b"x")
+        second.end(2, "done")
+        wait_for(lambda: second.path.exists() and read_tape(second.path).complete)
+        wait_for(lambda: one.index_problem)
+        assert one.problem is None
+        other.execute("ROLLBACK")
+        other.close()
+        wait_for(lambda: len(library.rows()) == 2)
+        wait_for(lambda: one.index_problem is None)
+
+
+def test_a_broken_index_stops_no_tape(recorder: MakeRecorder, tmp_path: Path):
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "library.sqlite").write_bytes(b"this is no database" * 1000)
+    one = recorder()
+    recording = one.begin(header())
+    recording.end(1, "done")
+    wait_for(lambda: one.index_problem)
+    assert one.close()
+    assert (one.problem, read_tape(recording.path).complete) == (None, True)
+    assert (tmp_path / "library" / "library.sqlite").read_bytes().startswith(b"this is no database")
+
+
+def test_a_value_that_cannot_be_recorded_costs_only_itself(recorder: MakeRecorder, tmp_path: Path):
+    one = recorder()
+    broken = one.begin(header(client_headers=[["only a name"]]))
+    broken.read(1, b"x")
+    odd = one.begin(header(request={"n": 10**40, "s": "\ud800", "o": ValueError("v")}))
+    odd.update(calls={1, 2}, status=10**30, model="\ud800", error=ValueError(KEY))
+    odd.end(1, "done", error=ValueError(KEY), calls=1)
+    assert one.close()
+    assert one.lost_lines == 2
+    tape = read_tape(odd.path)
+    assert tape.header["request"] == {"n": 10**40, "s": "\ud800", "o": "v"}
+    row = only_row(tmp_path / "library")
+    assert (row.state, row.calls, row.status, row.model) == ("done", 1, None, "?")
+    assert KEY not in str(row) + odd.path.read_text()
+
+
+def test_what_comes_after_the_end_is_not_recorded(recorder: MakeRecorder):
+    one = recorder()
+    recording = one.begin(header())
+    recording.end(1, "done")
+    recording.end(2, "error")
+    recording.read(3, b"late")
+    assert one.close()
+    assert read_tape(recording.path).problem is None
+    assert one.lost_lines == 1
+
+
+def test_after_it_is_closed_everything_is_lost(tmp_path: Path):
+    one = Recorder(tmp_path)
+    assert one.close()
+    recording = one.begin(header())
+    recording.read(1, b"x")
+    recording.end(1, "done")
+    assert one.lost_lines == 2
+    assert not recording.path.exists()
+
+
+def test_closing_does_not_wait_for_ever(recorder: MakeRecorder, disk: Disk):
+    one = recorder()
+    disk.free.clear()
+    one.begin(header()).read(1, b"x")
+    assert disk.blocked.wait(10)
+    assert not one.close(0.05)
+    disk.free.set()
+    assert one.close()
+
+
+# With other processes
+
+
+def script(body: str) -> str:
+    return textwrap.dedent(
+        """
+        import sys, time
+        from pathlib import Path
+        from workbench.proxy.recorder import Recorder
+        recorder = Recorder(Path(sys.argv[1]))
+        recorder.start()
+        header = {"tape": 1, "about": "x", "dialect": "roo-xml"}
+        """
+    ) + textwrap.dedent(body)
+
+
+def run_script(body: str, library: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", script(body), str(library)],
+        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_after_kill_9_every_tape_opens(tmp_path: Path):
+    writing = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            script(
+                """
+                recordings = [recorder.begin(dict(header, now=n)) for n in range(20)]
+                for number in range(1_000_000):
+                    for recording in recordings:
+                        recording.read(number, ("%d é\\n" % number * 50).encode())
+                    if number == 20:
+                        print("go", flush=True)
+                    time.sleep(0.001)
+                """
+            ),
+            str(tmp_path),
+        ],
+        cwd=ROOT, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert writing.stdout is not None
+        assert writing.stdout.readline() == b"go\n"
+        tapes = wait_for(lambda: found if len(found := list(tmp_path.rglob("*.jsonl"))) == 20 else None)
+        wait_for(lambda: all(path.stat().st_size > 50_000 for path in tapes))
+    finally:
+        writing.send_signal(signal.SIGKILL)
+        writing.wait()
+        assert writing.stdout is not None
+        writing.stdout.close()
+    for path in tapes:
+        tape = read_tape(path)
+        assert tape.problem == "its end line is missing, the recording was cut off"
+        assert [line.t for line in tape.of("read")] == list(range(len(tape.reads)))
+        assert len(tape.reads) > 20
+    with Library(tmp_path) as library:
+        assert {row.state for row in library.rows()} == {"cut"}
+    # The next proxy that comes says so in the index, too.
+    one = Recorder(tmp_path)
+    one.start()
+    assert one.close()
+    states = (
+        sqlite3.connect(tmp_path / "library.sqlite").execute("SELECT DISTINCT state FROM tapes").fetchall()
+    )
+    assert states == [("cut",)]
+
+
+def test_two_processes_share_a_library(tmp_path: Path):
+    body = """
+    for number in range(40):
+        recording = recorder.begin(header)
+        for at in range(20):
+            recording.read(at, b"x" * 50)
+        recording.end(1, "done", calls=1)
+        time.sleep(0.005)
+    assert recorder.close(30)
+    assert recorder.problem is None and recorder.lost_lines == 0, recorder.problem
+    assert recorder.index_problem is None, recorder.index_problem
+    """
+    command = [sys.executable, "-c", script(body), str(tmp_path)]
+    both = [subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE) for _ in range(2)]
+    for process in both:
+        _, error = process.communicate(timeout=120)
+        assert process.returncode == 0, error.decode()
+    tapes = [read_tape(path) for path in tmp_path.rglob("*.jsonl")]
+    assert len(tapes) == 80
+    assert {tape.problem for tape in tapes} == {None}
+    with Library(tmp_path) as library:
+        rows = library.rows()
+    assert len(rows) == 80
+    assert {(row.state, row.chunks, row.calls) for row in rows} == {("done", 20, 1)}
+    assert len({row.pid for row in rows}) == 2
+
+
+def test_old_tapes_go_when_a_recorder_starts(recorder: MakeRecorder, tmp_path: Path):
+    folder = tmp_path / "library" / "tapes" / "2020-01-01"
+    folder.mkdir(parents=True)
+    old = folder / "120000-old.jsonl"
+    old.write_text(json.dumps({"tape": 1}) + '\n{"t": 1, "end": "done"}\n')
+    os.utime(old, (1.6e9, 1.6e9))
+    one = recorder(keep_days=30)
+    recording: Recording = one.begin(header())
+    wait_for(lambda: not folder.exists())
+    recording.end(1, "done")
+    assert one.close()
+    assert recording.path.exists()

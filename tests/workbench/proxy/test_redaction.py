@@ -1,0 +1,202 @@
+"""What must not get onto a tape, and what must stay as it is."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from workbench.errors import UserError
+from workbench.proxy.redaction import Redaction, check_patterns, own_credentials
+
+KEY = "sk-live-0123456789abcdef"
+
+
+def stars(text: str) -> str:
+    return "*" * len(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kept"),
+    [
+        ("Authorization", f"Bearer {KEY}", f"Bearer {stars(KEY)}"),
+        ("authorization", "Basic dXNlcjpwYXNz", "Basic ************"),
+        ("authorization", "opaque", "******"),
+        ("authorization", "my secret", "*********"),
+        ("authorization", "Bearer", "******"),
+        ("authorization", "", ""),
+        ("Proxy-Authorization", "Basic YWI6Y2Q=", "Basic ********"),
+        ("Cookie", "a=1; b=2", "********"),
+        ("Set-Cookie", "sid=1; Path=/", stars("sid=1; Path=/")),
+        ("X-API-Key", "abc", "***"),
+        ("api-key", "abc", "***"),
+        ("x-goog-api-key", "abc", "***"),
+        ("x-amz-security-token", "abc", "***"),
+        ("x-my-secret", "abc", "***"),
+        ("x-auth", "abc", "***"),
+        ("x-password", "abc", "***"),
+        ("x-session-token", "abc", "***"),
+        ("x-session-id", "s-1", "s-1"),
+        ("x-parent-session-id", "s-0", "s-0"),
+        ("x-ratelimit-remaining-tokens", "149984", "149984"),
+        ("www-authenticate", 'Bearer realm="x"', 'Bearer realm="x"'),
+        ("content-type", "text/event-stream; charset=utf-8", "text/event-stream; charset=utf-8"),
+        ("referer", "http://u:p@h/?api_key=abc&x=1", "http://***@h/?api_key=***&x=1"),
+        ("location", "/v1?token=abc#frag", "/v1?token=***#frag"),
+        ("x-note", f"it was {KEY}", f"it was {stars(KEY)}"),
+    ],
+)
+def test_headers(name: str, value: str, kept: str):
+    assert Redaction().headers([(name, value)]) == [[name, kept]]
+    assert len(kept) == len(value)
+
+
+@pytest.mark.parametrize(
+    ("url", "kept"),
+    [
+        ("https://api.test/v1/chat/completions", "https://api.test/v1/chat/completions"),
+        ("https://api.test/v1?key=abc", "https://api.test/v1?key=***"),
+        ("/v1/models?api_key=abc&limit=5", "/v1/models?api_key=***&limit=5"),
+        ("/v1/models?limit=5&API-Key=abc", "/v1/models?limit=5&API-Key=***"),
+        ("/v1?access_token=a%20b&z", "/v1?access_token=*****&z"),
+        ("/v1?api%5Fkey=abc", "/v1?api%5Fkey=***"),
+        ("/v1?X-Amz-Signature=abc&X-Amz-Date=1", "/v1?X-Amz-Signature=***&X-Amz-Date=1"),
+        ("/v1?max_tokens=5&monkey=1&tokens=7", "/v1?max_tokens=5&monkey=1&tokens=7"),
+        ("/v1?key=", "/v1?key="),
+        ("http://user:pass@host:8000/v1", "http://*********@host:8000/v1"),
+        ("http://token@host/v1", "http://*****@host/v1"),
+        ("http://host/v1/a@b", "http://host/v1/a@b"),
+    ],
+)
+def test_urls(url: str, kept: str):
+    assert Redaction().url(url) == kept
+    assert len(kept) == len(url)
+
+
+@pytest.mark.parametrize(
+    ("body", "kept"),
+    [
+        ({"api_key": "abc"}, {"api_key": "***"}),
+        ({"apiKey": "abc", "api-key": "x"}, {"apiKey": "***", "api-key": "*"}),
+        ({"authorization": "Bearer abc"}, {"authorization": "Bearer ***"}),
+        ({"a": [{"b": {"password": "x"}}]}, {"a": [{"b": {"password": "*"}}]}),
+        ({"client_secret": "x", "access_token": "y"}, {"client_secret": "*", "access_token": "*"}),
+        ({"aws_secret_access_key": "abc"}, {"aws_secret_access_key": "***"}),
+        ({"token": "abc"}, {"token": "***"}),
+        ({"api_keys": ["a", "bc", 3]}, {"api_keys": ["*", "**", 3]}),
+        ({"max_tokens": 5, "prompt_tokens": 3}, {"max_tokens": 5, "prompt_tokens": 3}),
+        ({"max_tokens": "5", "eos_token": "</s>"}, {"max_tokens": "5", "eos_token": "</s>"}),
+        ({"key": "b", "prompt_cache_key": "c"}, {"key": "b", "prompt_cache_key": "c"}),
+        ({"properties": {"token": {"type": "string"}}}, {"properties": {"token": {"type": "string"}}}),
+        ({"required": ["token", "password"]}, {"required": ["token", "password"]}),
+        ({"password": None, "secret": True}, {"password": None, "secret": True}),
+        ({"url": "https://h/a.png?sig=abc"}, {"url": "https://h/a.png?sig=***"}),
+        ({"n": 10**30, "x": "\ud800"}, {"n": 10**30, "x": "\ud800"}),
+    ],
+)
+def test_request_bodies(body: dict[str, Any], kept: dict[str, Any]):
+    assert Redaction().value(body) == kept
+    assert Redaction().header({"request": body, "upstream_request": [body]}) == {
+        "request": kept,
+        "upstream_request": [kept],
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (f"use {KEY}, please", f"use {stars(KEY)}, please"),
+        ('-H "Authorization: Bearer abcdefg1"', '-H "Authorization: Bearer ********"'),
+        ("bearer abcdefghijklmnop", "bearer ****************"),
+        ("Bearer authentication is used", "Bearer authentication is used"),
+        ("Bearer $OPENAI_API_KEY", "Bearer $OPENAI_API_KEY"),
+        ("a task-with-a-long-name-indeed", "a task-with-a-long-name-indeed"),
+        ("sk-short", "sk-short"),
+        ("sk-sk-sk-" + "a" * 20, stars("sk-sk-sk-" + "a" * 20)),
+        ("ghp_" + "a1" * 18, "*" * 40),
+        ("AKIAIOSFODNN7EXAMPLE!", "*" * 20 + "!"),
+        ("git clone https://me:pw@host/x.git", "git clone https://me:**@host/x.git"),
+        ("ssh://git@github.com/x", "ssh://git@github.com/x"),
+        ("eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl", "*" * 38),
+        (
+            "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg==\n-----END",
+            "-----BEGIN PRIVATE KEY-----" + "*" * 18 + "-----END",
+        ),
+        ("through the night, xoxo", "through the night, xoxo"),
+    ],
+)
+def test_keys_that_look_like_keys(text: str, kept: str):
+    assert Redaction().text(text) == kept
+    # The same inside a header, where the shapes are looked for in the whole before the parts.
+    assert Redaction().header({"request": {"messages": [{"content": text}]}}) == {
+        "request": {"messages": [{"content": kept}]}
+    }
+
+
+def test_what_a_replay_needs_stays():
+    header = {
+        "tape": 1,
+        "dialect": "roo-xml",
+        "ids": KEY,
+        "now": 7,
+        "policy": {"calls": "all"},
+        "started": 1.5,
+    }
+    assert Redaction(check_patterns(["."])).header(header) == header
+
+
+def test_own_credentials_are_masked_in_texts_and_names():
+    redaction = Redaction((), ['Bearer p@ss/word"x', "short"])
+    assert redaction.text('it says p@ss/word"x') == "it says ***********"
+    assert redaction.text('{"a": "p@ss/word\\"x"}') == '{"a": "************"}'
+    assert redaction.text(quote('p@ss/word"x', safe="")) == "*" * 17
+    assert redaction.value({'p@ss/word"x': "short"}) == {"***********": "short"}
+
+
+def test_the_users_patterns_are_masked_at_equal_length():
+    redaction = Redaction(check_patterns([r"ACME-\d+", "hush"]))
+    header = {"session": "ACME-12", "request": {"messages": [{"content": "hush ACME-345"}], "hush": "x"}}
+    assert redaction.header(header) == {
+        "session": "*******",
+        "request": {"messages": [{"content": "**** ********"}], "hush": "x"},
+    }
+
+
+@pytest.mark.parametrize("pattern", ["(", "[a", "*", "(?P<n>", "a{99999999999}"])
+def test_a_broken_pattern_is_named(pattern: str):
+    with pytest.raises(UserError, match="no regular expression") as error:
+        check_patterns(["fine", pattern])
+    assert repr(pattern) in error.value.message
+
+
+def test_the_credentials_that_a_header_shows():
+    header = {
+        "client_headers": [
+            ["Authorization", "Bearer abc"],
+            ["x-tokenizer", "qwen2.5-coder"],
+            ["accept", "x" * 40],
+        ],
+        "upstream_headers": [["x-my-key", "k" * 20], ["cookie", f"a=1; token={'t' * 20}"]],
+    }
+    assert list(own_credentials(header)) == ["Bearer abc", "k" * 20, "t" * 20]
+    assert list(own_credentials({})) == []
+
+
+def test_what_is_nested_too_deep_is_not_kept():
+    deep: Any = KEY
+    for _ in range(900):
+        deep = [deep]
+    kept = Redaction().header({"dialect": "x", "request": deep})
+    assert kept["dialect"] == "x"
+    assert KEY not in json.dumps(kept)
+
+
+@pytest.mark.parametrize("unit", ["sk-", "Bearer ", "://", "a:", "eyJ.", "?a=", "-----BEGIN ", "asic a"])
+def test_a_long_text_takes_no_longer_than_its_length(unit: str):
+    text = unit * (1_000_000 // len(unit))
+    started = time.perf_counter()
+    Redaction((), [KEY]).value([text, {"url": "https://h/?" + text}])
+    assert time.perf_counter() - started < 5

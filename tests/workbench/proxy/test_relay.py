@@ -1,0 +1,308 @@
+"""The stream between upstream and client: at once, whole, on tape, and alive."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+import zlib
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+import brotli
+import httpx
+import pytest
+import zstandard
+
+from tests.answers import Step
+from tests.helpers import chunk, message, message_result, result, sse, stream_of
+from tests.upstream import Answer, Finish, Flood, Gate, Head, Send, stream, whole
+from tests.workbench.proxy.conftest import CALL, TOOLS, Bench, wait_for
+from workbench.recipe import Wishes, make_recipe
+from workbench.tape import Tape
+
+EVENTS = [Send(part + b"\n\n") for part in stream_of(CALL).split(b"\n\n")[:-1]]
+DATA = stream_of(CALL)
+HEAD = Head(200, [("content-type", "text/event-stream")])
+COMMENT = b": the workbench is waiting for upstream\n\n"
+
+
+def cut(data: bytes, size: int) -> list[bytes]:
+    return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+def replayed(tape: Tape) -> bytes:
+    """What the transformer makes of a tape's reads, today."""
+    t = make_recipe(tape.header, Wishes()).stream("findings")
+    out = b"".join(t.feed(read) for read in tape.reads)
+    assert tape.end is not None
+    return out + (t.fail(tape.end.value["error"]) if tape.end.value["end"] == "error" else t.finish())
+
+
+def by_transformer(tape: Tape) -> bytes:
+    return b"".join(line.data for line in tape.of("sent") if "by" not in line.value)
+
+
+def without_comments(data: Iterable[bytes]) -> bytes:
+    return b"".join(data).replace(COMMENT, b"")
+
+
+@pytest.mark.parametrize("size", [1, 13, 100, 100_000])
+def test_any_cut_gives_the_same_call_and_the_tape_explains_every_byte(bench: Bench, size: int):
+    response = bench.ask(stream(cut(DATA, size)))
+    assert response.status_code == 200
+    assert response.headers["content-type"].startswith("text/event-stream")
+    got = result(without_comments([response.content]))
+    assert (got.content, got.calls, got.finish_reason) == (
+        "Hello",
+        [("read_file", '{"path":"a.py"}')],
+        "tool_calls",
+    )
+    tape = bench.tape()
+    assert b"".join(tape.reads) == DATA
+    assert b"".join(tape.sent) == response.content
+    assert replayed(tape) == by_transformer(tape)
+    assert tape.end is not None and tape.end.value["end"] == "done" and tape.end.value["calls"] == 1
+    assert tape.header["upstream_request"]["messages"][0]["role"] == "system"
+    assert tape.header["request"]["tools"] == TOOLS
+
+
+def test_each_read_is_written_on_at_once(bench: Bench):
+    """The next read is not sent before the client has what the one before it became."""
+    words = ["one ", "two ", "three "]
+    steps: list[Step] = []
+    for number, word in enumerate(words):
+        steps += [Send(sse(chunk(word), done=False)), Gate(f"word {number}")]
+    with bench.asking(Answer([HEAD, *steps, Send(sse()), Finish()])) as response:
+        lines = response.iter_lines()
+        for number, word in enumerate(words):
+            line = next(line for line in lines if line.startswith("data: "))
+            # Whitespace waits for what comes next, it may precede a call; all else is there at once.
+            said = json.loads(line[6:])["choices"][0]["delta"]["content"]
+            assert word.strip() in said
+            bench.upstream.open(f"word {number}")
+        assert list(lines)[-2] == "data: [DONE]"
+    tape = bench.tape()
+    assert len(tape.reads) == 4
+    times = [line.t for line in tape.lines]
+    assert times == sorted(times)
+
+
+def test_without_tools_the_bytes_are_upstreams_own(bench: Bench):
+    event = b'data: {"choices":[{"index":0,"delta":{"content":"<read_file>"}}]}\r\n\r\n'
+    odd = b": hello\r\nevent: x\r\nid: 7\r\n" + event + b"data: [DONE]\r\n\r\n"
+    for reads in (cut(odd, 1), [odd]):
+        response = bench.ask(stream(reads), tools=None)
+        assert response.content == odd
+        assert bench.tape().reads and b"".join(bench.tape().sent) == odd
+    assert "upstream_request" not in bench.tape().header, "nothing was changed on the way up"
+    assert (
+        bench.upstream.requests[-1].body
+        == httpx.Request("POST", "http://x", json=bench.body(True, None)).content
+    )
+
+
+def test_a_whole_message_is_one_read(bench: Bench):
+    response = bench.ask(whole(message(CALL)), stream=False)
+    got = message_result(response.json())
+    assert (got.content, got.calls) == ("Hello", [("read_file", '{"path":"a.py"}')])
+    tape = bench.tape()
+    assert len(tape.reads) == 1 and json.loads(tape.reads[0]) == message(CALL)
+    assert b"".join(tape.sent) == response.content
+    assert tape.end is not None and tape.end.value["calls"] == 1
+
+
+def test_a_whole_message_without_tools_is_untouched(bench: Bench):
+    said = b'{"index": 0, "message": {"role":"assistant","content":"<read_file>"}}'
+    body = b'{ "choices": [ ' + said + b' ], "x": 1e400 }'
+    answer = Answer([Head(200, [("content-type", "application/json")], len(body)), Send(body), Finish()])
+    assert bench.ask(answer, stream=False, tools=None).content == body
+
+
+def test_a_server_that_streams_whatever_it_is_asked(bench: Bench):
+    response = bench.ask(stream(DATA), stream=False)
+    assert response.headers["content-type"] == "application/json"
+    assert message_result(response.json()).calls == [("read_file", '{"path":"a.py"}')]
+
+
+# Compression
+
+
+def squeezed(encoding: str) -> list[bytes]:
+    """The stream as a compressing server sends it: flushed behind each event."""
+    parts = [step.data for step in EVENTS]
+    if encoding == "gzip":
+        state = zlib.compressobj(wbits=16 + zlib.MAX_WBITS)
+        return [*(state.compress(p) + state.flush(zlib.Z_SYNC_FLUSH) for p in parts), state.flush()]
+    if encoding == "br":
+        squeeze = brotli.Compressor()
+        return [*(squeeze.process(p) + squeeze.flush() for p in parts), squeeze.finish()]
+    writer = zstandard.ZstdCompressor().compressobj()
+    return [
+        *(writer.compress(p) + writer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK) for p in parts),
+        writer.flush(),
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd"])
+@pytest.mark.parametrize("tools", [TOOLS, None])
+def test_compressed_answers_are_decoded_for_the_client_and_the_tape(
+    bench: Bench, encoding: str, tools: object
+):
+    reads = [piece for part in squeezed(encoding) for piece in cut(part, 9)]
+    response = bench.ask(stream(reads, headers=[("content-encoding", encoding)]), tools=tools)
+    assert "content-encoding" not in response.headers
+    assert b"".join(bench.tape().reads) == DATA
+    assert b"".join(bench.tape().sent) == response.content
+    if tools:
+        assert result(without_comments([response.content])).calls
+    assert bench.upstream.requests[-1].header("accept-encoding") == "identity"
+
+
+def test_a_compressed_whole_answer(bench: Bench):
+    body = gzip.compress(json.dumps(message(CALL)).encode())
+    head = Head(200, [("content-type", "application/json"), ("content-encoding", "gzip")], len(body))
+    response = bench.ask(Answer([head, Send(body), Finish()]), stream=False)
+    assert message_result(response.json()).calls and json.loads(bench.tape().reads[0]) == message(CALL)
+
+
+# Headers
+
+
+def test_headers_of_both_sides(bench: Bench):
+    sent = {
+        "authorization": "Bearer sk-my-own-secret-key",
+        "x-custom": "kept",
+        "connection": "keep-alive, x-hop",
+        "x-hop": "1",
+        "accept-encoding": "gzip, br, zstd",
+    }
+    response = bench.ask(
+        stream(DATA, headers=[("x-request-id", "r1"), ("set-cookie", "a=1"), ("keep-alive", "timeout=9")]),
+        headers=sent,
+    )
+    seen = bench.upstream.requests[-1]
+    assert seen.header("authorization") == "Bearer sk-my-own-secret-key"
+    assert seen.header("x-custom") == "kept" and seen.header("x-session-id") == bench.session
+    assert seen.header("x-hop") is None and seen.header("connection") in (None, "keep-alive")
+    assert response.headers["x-request-id"] == "r1" and "keep-alive" not in response.headers
+    assert bench.tape().header["session"] == bench.session
+    raw = b"".join(path.read_bytes() for path in bench.proxy.library.glob("tapes/*/*.jsonl"))
+    assert b"sk-my-own-secret-key" not in raw
+
+
+# Silence
+
+
+def test_comments_while_upstream_is_silent_but_never_inside_an_event(bench: Bench):
+    half = EVENTS[0].data
+    script: list[Step] = [HEAD, EVENTS[0], Gate("first"), Send(half[:20]), Gate("second"), Send(half[20:])]
+    with bench.asking(Answer([*script, *EVENTS[1:], Finish()]), tools=None) as response:
+        got = b""
+        pieces = response.iter_raw()
+        while got.count(COMMENT) < 3:
+            got += next(pieces)
+        bench.upstream.open("first")
+        while not got.endswith(half[:20]):
+            got += next(pieces)
+        # While half an event is out nothing may come; the read would return it at once.
+        time.sleep(0.8)  # three heartbeats: nothing to wait for, this is the absence of something
+        bench.upstream.open("second")
+        rest = b"".join(pieces)
+    assert rest.startswith(half[20:]), "a comment inside an event"
+    assert (got + rest).replace(COMMENT, b"") == half + DATA
+    assert {line.value.get("by") for line in bench.tape().of("sent") if COMMENT in line.data} == {"heartbeat"}
+
+
+def test_the_headers_wait_for_the_first_event_but_not_for_ever(bench: Bench):
+    begun = time.monotonic()
+    with bench.asking(Answer([HEAD, Gate("body"), *EVENTS, Finish()])) as response:
+        took = time.monotonic() - begun
+        assert response.status_code == 200 and 0.4 < took < 0.95, "head_wait is 0.5 s, silence 1 s"
+        bench.upstream.open("body")
+        assert result(without_comments(response.iter_raw())).calls
+
+
+def test_an_upstream_that_says_nothing_at_all(bench: Bench):
+    begun = time.monotonic()
+    with bench.asking(Answer([Gate("head"), HEAD, *EVENTS, Finish()])) as response:
+        assert response.status_code == 200 and 0.9 < time.monotonic() - begun < 2.5, "silence is 1 s"
+        pieces = response.iter_raw()
+        assert next(pieces) == COMMENT
+        assert next(pieces) == COMMENT
+        bench.upstream.open("head")
+        assert result(without_comments(pieces)).calls
+
+
+# Ends
+
+
+def test_a_client_that_leaves_takes_upstream_with_it(bench: Bench):
+    before = len(bench.upstream.disconnects)
+    with bench.asking(Answer([HEAD, EVENTS[0], Gate("never")])) as response:
+        pieces = response.iter_raw()
+        next(pieces)
+        left = time.monotonic()
+    gone = bench.upstream.wait_for_disconnects(before + 1)[-1]
+    assert gone.at - left < 1
+    tape = bench.tape()
+    assert tape.end is not None and tape.end.value["end"] == "cancelled"
+    assert tape.reads == [EVENTS[0].data]
+
+
+@pytest.mark.parametrize("steps", [[Gate("never")], [HEAD, Gate("never")]])
+def test_a_client_that_leaves_before_anything_came(bench: Bench, steps: list[Step]):
+    before = len(bench.upstream.disconnects)
+    with pytest.raises(httpx.ReadTimeout):
+        bench.ask(Answer(steps), timeout=httpx.Timeout(5, read=0.2))
+    bench.upstream.wait_for_disconnects(before + 1, timeout=2)
+    assert bench.tape().end is not None
+
+
+def test_the_answer_ends_when_upstream_says_so_even_if_it_lingers(bench: Bench):
+    """[DONE] is the end, whether or not the connection closes; what comes behind it is on the tape."""
+    with bench.asking(Answer([HEAD, Send(DATA), Send(b": bye\n\n"), Gate("never")])) as response:
+        begun = time.monotonic()
+        assert result(without_comments(response.iter_raw())).calls
+        assert time.monotonic() - begun < 0.9
+    assert b"".join(bench.tape().reads) == DATA + b": bye\n\n"
+
+
+def test_backpressure_reaches_upstream(bench: Bench):
+    """A client that does not read stops upstream, and nothing is collected in between."""
+    size = 200 << 20
+    bench.upstream.accepted = 0
+    gone = len(bench.upstream.disconnects)
+    with bench.asking(Answer([HEAD, Flood(size), Finish()]), tools=None) as response:
+        pieces = response.iter_raw()
+        next(pieces)
+        last = -1
+        while last != bench.upstream.accepted:  # until it stands still
+            last = bench.upstream.accepted
+            time.sleep(0.3)
+        assert 0 < last < 40 << 20 and len(bench.upstream.disconnects) == gone
+    bench.tape()
+
+
+def test_two_hundred_streams_at_once(bench: Bench):
+    reads = cut(DATA, 150)
+    bench.upstream.answer(*(stream(reads, pause=0.01) for _ in range(200)))
+
+    def one(number: int) -> bytes:
+        with httpx.Client(base_url=bench.proxy.base, timeout=60, trust_env=False) as client:
+            headers = {"x-session-id": f"many_{number}"}
+            return client.post("/v1/chat/completions", json=bench.body(), headers=headers).content
+
+    with ThreadPoolExecutor(200) as pool:
+        answers = list(pool.map(one, range(200)))
+    assert {tuple(result(answer.replace(COMMENT, b"")).calls) for answer in answers} == {
+        (("read_file", '{"path":"a.py"}'),)
+    }
+
+    def all_there() -> list[Tape] | None:
+        tapes = [t for t in bench.proxy.tapes() if str(t.header.get("session")).startswith("many_")]
+        return tapes if sum(tape.complete for tape in tapes) == 200 else None
+
+    tapes = wait_for(all_there, "200 complete tapes", 30)
+    assert all(b"".join(tape.reads) == DATA for tape in tapes)
+    assert all(replayed(tape) == by_transformer(tape) for tape in tapes)

@@ -1,0 +1,118 @@
+"""Rows of the index as a table for people, no wider than their terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+from rich.cells import cell_len, set_cell_size
+
+from transformer.findings import CATALOGUE
+from workbench.commands.transform import COLOURS
+from workbench.library import Row
+from workbench.output import Painted
+from workbench.visible import visible_line
+
+_RIGHT = frozenset(("ttfb", "took", "chunks", "calls", "tokens"))
+_LEAST = {"model": 12, "finding": 12, "dialect": 7}
+# What goes first where even that does not fit. Time, status and id stay: without them a row is of no use.
+_SPARE = ("ttfb", "chunks", "tokens", "dialect", "calls", "took", "model", "finding")
+_GAP = "  "
+
+
+def tape_table(rows: Sequence[Row], width: int | None) -> Iterator[list[Painted]]:
+    """Lines of cells; `width` None means as wide as they are."""
+    cells = [_cells(row) for row in rows]
+    widths = _widths(cells, width)
+    yield [Painted(_joined({name: name for name in widths}, widths))]
+    for row, texts in zip(rows, cells, strict=True):
+        yield _line(row, texts, widths)
+
+
+def _line(row: Row, texts: dict[str, str], widths: dict[str, int]) -> list[Painted]:
+    colours: Mapping[str, str] = {str(level): colour for level, colour in COLOURS.items()}
+    pieces: list[Painted] = []
+    for name, width in widths.items():
+        gap = _GAP if pieces else ""
+        colour = colours.get(row.level or "") if name == "finding" else None
+        pieces.append(Painted(gap + _cell(name, texts[name], width), colour))
+    return pieces
+
+
+def _widths(cells: Sequence[dict[str, str]], width: int | None) -> dict[str, int]:
+    """Columns are left out where they cannot all be; then the long ones get narrower, the longest first."""
+    widths = {name: max(map(cell_len, (name, *(row[name] for row in cells)))) for name in cells[0]}
+    if width is None:
+        return widths
+    least = {name: min(natural, _LEAST.get(name, natural)) for name, natural in widths.items()}
+    for name in _SPARE:
+        if _total(least) > width:
+            del least[name], widths[name]
+    while _total(widths) > width:
+        name = max(widths, key=lambda name: widths[name] - least[name])
+        if widths[name] == least[name]:
+            break
+        widths[name] -= 1
+    return widths
+
+
+def _total(widths: Mapping[str, int]) -> int:
+    return sum(widths.values()) + len(_GAP) * (len(widths) - 1)
+
+
+def _joined(texts: dict[str, str], widths: dict[str, int]) -> str:
+    return _GAP.join(_cell(name, texts[name], width) for name, width in widths.items())
+
+
+def _cell(name: str, text: str, width: int) -> str:
+    if cell_len(text) > width:
+        return set_cell_size(text, width - 1) + "…"
+    blanks = " " * (width - cell_len(text))
+    return blanks + text if name in _RIGHT else text + blanks
+
+
+def _cells(row: Row) -> dict[str, str]:
+    texts = {
+        "time": datetime.fromtimestamp(row.started).strftime("%m-%d %H:%M:%S"),
+        "model": row.model or "–",
+        "dialect": row.dialect or "–",
+        "status": _status(row),
+        "ttfb": _seconds(row.ttfb),
+        "took": _seconds(row.duration),
+        "chunks": str(row.chunks),
+        "calls": str(row.calls),
+        "tokens": _tokens(row),
+        "finding": _finding(row),
+        "id": row.id,
+    }
+    # Names come from clients and from files: none of them may steer the terminal or break the table.
+    return {name: visible_line(text) for name, text in texts.items()}
+
+
+def _status(row: Row) -> str:
+    code = "–" if row.status is None else str(row.status)
+    return code if row.state in ("done", "eof") else f"{code} {row.state}"
+
+
+def _seconds(seconds: float | None) -> str:
+    if seconds is None:
+        return "–"
+    if seconds < 99.95:
+        return f"{seconds:.2f}s" if seconds < 9.995 else f"{seconds:.1f}s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}m{rest:02d}s"
+
+
+def _tokens(row: Row) -> str:
+    if row.prompt_tokens is None and row.completion_tokens is None:
+        return "–" if row.total_tokens is None else str(row.total_tokens)
+    return f"{row.prompt_tokens or 0}+{row.completion_tokens or 0}"
+
+
+def _finding(row: Row) -> str:
+    """The worst one, and how many other kinds there are; before all of them, that lines are missing."""
+    worst = [code for code in row.findings if code in CATALOGUE and CATALOGUE[code][0] == row.level]
+    codes = [*worst, *row.findings]
+    said = ["lost lines"] if row.lost else []
+    said += [codes[0] + (f" +{len(row.findings) - 1}" if len(row.findings) > 1 else "")] if codes else []
+    return ", ".join(said) or ("damaged" if row.state == "damaged" else "–")

@@ -1,0 +1,89 @@
+"""Where things are in a library: the folders, the names of tapes, and who may read them."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+INDEX = "library.sqlite"
+TAPES = "tapes"
+SUFFIX = ".jsonl"
+_MARKS = ".marks.json"
+_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # none that is taken for another
+
+
+@dataclass(frozen=True, slots=True)
+class TapeEntry:
+    """One tape as the file system knows it; `path` is relative to the library."""
+
+    path: str
+    size: int
+    modified: float
+    marked: bool
+
+
+def make_folder(path: Path) -> None:
+    """A folder for its owner alone. One that exists already is somebody's choice, and stays as it is."""
+    with suppress(FileExistsError):
+        try:
+            os.mkdir(path, 0o700)
+        except FileNotFoundError:
+            make_folder(path.parent)
+            os.mkdir(path, 0o700)
+        os.chmod(path, 0o700)  # a strange umask may have taken our own rights away
+
+
+def new_id() -> str:
+    """Ten letters and digits: short enough to be typed, and no two of a million tapes get the same."""
+    return "".join(secrets.choice(_LETTERS) for _ in range(10))
+
+
+def tape_path(started: float, id: str) -> str:
+    """A tape's place. Local time: the folders are for people, who look for what they did this afternoon."""
+    return datetime.fromtimestamp(started).strftime(f"{TAPES}/%Y-%m-%d/%H%M%S-{id}{SUFFIX}")
+
+
+def id_of(path: str) -> str:
+    """A tape's id, from its name; a file with a name of another kind is called by all of it."""
+    stem = path.rpartition("/")[2].removesuffix(SUFFIX)
+    time, dash, id = stem.partition("-")
+    return id if dash and id and time.isdecimal() and len(time) == 6 else stem
+
+
+def marks_of(tape: Path) -> Path:
+    """The file with a person's marks; a tape that has one is never thrown away."""
+    return tape.with_name(tape.name + _MARKS)
+
+
+def is_marked(tape: Path) -> bool:
+    """Whether a person wants to keep it."""
+    return any(tape.with_name(name).exists() for name in _marks(tape.name))
+
+
+def list_tapes(library: Path) -> Iterator[TapeEntry]:
+    """Every tape there is, the oldest first. What vanishes meanwhile is passed over."""
+    for folder in sorted(_names(library / TAPES)):
+        with suppress(OSError), os.scandir(library / TAPES / folder) as scan:
+            entries = {entry.name: entry for entry in scan}
+            for name in sorted(entries):
+                if name.endswith(SUFFIX):
+                    with suppress(OSError):
+                        found = entries[name].stat()
+                        marked = not entries.keys().isdisjoint(_marks(name))
+                        yield TapeEntry(f"{TAPES}/{folder}/{name}", found.st_size, found.st_mtime, marked)
+
+
+def _marks(name: str) -> tuple[str, str]:
+    return name + _MARKS, name.removesuffix(SUFFIX) + _MARKS
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []

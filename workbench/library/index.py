@@ -1,0 +1,187 @@
+"""The index, as it is written: one row a tape in an SQLite file that several processes share."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from workbench.library.folders import INDEX, make_folder
+from workbench.library.processes import is_alive
+from workbench.library.rows import COLUMNS
+from workbench.visible import json_text
+
+VERSION = 1
+_SCHEMA = """
+CREATE TABLE tapes (
+    path TEXT PRIMARY KEY, id TEXT NOT NULL, started REAL NOT NULL,
+    session TEXT, parent_session TEXT, model TEXT, upstream TEXT, dialect TEXT, kind TEXT, stream INTEGER,
+    status INTEGER, state TEXT NOT NULL, ttfb REAL, duration REAL,
+    prompt_tokens INTEGER, completion_tokens INTEGER, total_tokens INTEGER,
+    chunks INTEGER NOT NULL, bytes INTEGER NOT NULL, calls INTEGER NOT NULL,
+    findings TEXT NOT NULL, level TEXT, lost INTEGER NOT NULL, size INTEGER NOT NULL, marked INTEGER NOT NULL,
+    resend_of TEXT, error TEXT, problem TEXT, pid INTEGER, updated REAL NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX tapes_started ON tapes (started);
+CREATE INDEX tapes_id ON tapes (id);
+CREATE INDEX tapes_session ON tapes (session);
+"""
+_DEFAULTS = {"state": "running", "started": 0.0, "id": ""} | dict.fromkeys(
+    ("chunks", "bytes", "calls", "lost", "size", "marked"), 0
+)
+# A mark is the viewer's: news of a running tape must not take it away.
+_NEWS = ", ".join(f"{name} = excluded.{name}" for name in COLUMNS if name not in ("path", "marked"))
+_INSERT = f"INSERT INTO tapes ({', '.join(COLUMNS)}) VALUES ({', '.join(f':{name}' for name in COLUMNS)})"
+_UPSERT = f"{_INSERT} ON CONFLICT (path) DO UPDATE SET {_NEWS}"
+
+
+class IndexVersionError(sqlite3.DatabaseError):
+    """The file was made by another version of the workbench."""
+
+
+class Index:
+    """A connection for writing. `wait` is how long another writer is waited for, in seconds."""
+
+    def __init__(self, library: Path, wait: float = 5.0) -> None:
+        self._file = library / INDEX
+        make_folder(library)
+        if not self._file.exists():
+            _create(self._file)
+        self._number = _inode(self._file)
+        self._db = _connect(self._file, wait)
+        version = self._version()
+        if version != VERSION:
+            self._db.close()
+            raise IndexVersionError(f"it has version {version}, this workbench knows {VERSION}")
+
+    def _version(self) -> int:
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
+
+    @property
+    def gone(self) -> bool:
+        """The file was deleted or replaced: what is written here, nobody sees."""
+        return _inode(self._file) != self._number
+
+    def put(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """New rows, and news of old ones, in one transaction."""
+        now = time.time()
+        values = [_values(row, now) for row in rows]
+        with _Transaction(self._db):
+            self._db.executemany(_UPSERT, values)
+
+    def remove(self, paths: Iterable[str]) -> None:
+        """Tapes that are no more."""
+        with _Transaction(self._db):
+            self._db.executemany("DELETE FROM tapes WHERE path = ?", [(path,) for path in paths])
+
+    def mark(self, path: str, marked: bool) -> None:
+        """Say that a person has marked a tape, or no longer does."""
+        with _Transaction(self._db):
+            self._db.execute("UPDATE tapes SET marked = ? WHERE path = ?", (marked, path))
+
+    def replace(self, rows: Sequence[Mapping[str, Any]], read_at: float, keep: Iterable[str]) -> None:
+        """All rows anew, but not those that a proxy wrote after the tapes were read, nor those in `keep`."""
+        values = [_values(row, read_at) for row in rows]
+        with _Transaction(self._db):
+            self._db.execute("CREATE TEMP TABLE IF NOT EXISTS kept (path TEXT PRIMARY KEY)")
+            self._db.execute("DELETE FROM kept")
+            self._db.executemany("INSERT OR IGNORE INTO kept VALUES (?)", [(path,) for path in keep])
+            self._db.execute(
+                "DELETE FROM tapes WHERE updated < ? AND path NOT IN (SELECT path FROM kept)", (read_at,)
+            )
+            self._db.executemany(f"{_INSERT} ON CONFLICT (path) DO NOTHING", values)
+
+    def settle(self, own: int, since: float) -> None:
+        """Rows of writers that are no more will get no news: say so. `own` is our number, which may have been
+        somebody else's before: in a container every process has the same one."""
+        rows = self._db.execute("SELECT path, pid, updated FROM tapes WHERE state = 'running'").fetchall()
+        dead = [(path,) for path, pid, at in rows if not is_alive(pid) or (pid == own and at < since)]
+        with _Transaction(self._db):
+            self._db.executemany("UPDATE tapes SET state = 'cut' WHERE path = ?", dead)
+
+    def forget_missing(self, library: Path) -> None:
+        """Drop the rows of tapes that somebody has deleted."""
+        known = self._db.execute("SELECT path FROM tapes WHERE state != 'running'").fetchall()
+        self.remove([path for (path,) in known if not (library / path).exists()])
+
+    def running(self) -> list[tuple[str, int | None]]:
+        """The paths that are said to be written right now, and by whom."""
+        return self._db.execute("SELECT path, pid FROM tapes WHERE state = 'running'").fetchall()
+
+    def close(self) -> None:
+        self._db.close()
+
+
+def _connect(file: Path, wait: float) -> sqlite3.Connection:
+    # Only ever used by one thread at a time, but made in one and closed in another.
+    db = sqlite3.connect(file, timeout=wait, isolation_level=None, check_same_thread=False)
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+        # The index can be made again from the tapes: a power failure may cost it, waiting for the disk would
+        # cost every exchange.
+        db.execute("PRAGMA synchronous = OFF")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _create(file: Path) -> None:
+    """Complete, or not at all: a viewer must not find half an index. Somebody else may be quicker."""
+    fd, name = tempfile.mkstemp(prefix=".index-", dir=file.parent)  # for its owner alone
+    os.fchmod(fd, 0o600)
+    os.close(fd)
+    try:
+        db = _connect(Path(name), 5)
+        db.executescript(f"{_SCHEMA}PRAGMA user_version = {VERSION};")
+        db.close()
+        with suppress(FileExistsError):
+            os.link(name, file)
+    finally:
+        os.unlink(name)
+
+
+class _Transaction:
+    """Takes the write lock at the beginning: one that is taken later can fail in the middle."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def __enter__(self) -> None:
+        self._db.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            self._db.execute("COMMIT")
+        elif self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+
+
+def _values(row: Mapping[str, Any], now: float) -> dict[str, Any]:
+    values = {name: _fit(row.get(name), _DEFAULTS.get(name)) for name in COLUMNS}
+    found = row.get("findings")
+    findings = {str(code): n for code, n in found.items() if _is_int(n)} if isinstance(found, Mapping) else {}
+    return values | {"findings": json_text(findings), "updated": now}
+
+
+def _fit(value: Any, default: Any) -> Any:
+    """What a column can hold. One odd value, out of a tape or a request, must not cost a whole batch."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    return value if isinstance(value, float) or _is_int(value) else default
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and abs(value) < 1 << 62
+
+
+def _inode(file: Path) -> int:
+    try:
+        return file.stat().st_ino
+    except OSError:
+        return 0

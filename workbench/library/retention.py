@@ -1,0 +1,79 @@
+"""Retention: the oldest tapes go when they are too old, or all together too large."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench.library.folders import TapeEntry, is_marked, list_tapes
+
+_DAY = 86400.0
+# A tape without its end line that was written to so recently is taken for one that is still running.
+RECENT = 3600.0
+_TAIL = 64 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """How much is kept."""
+
+    days: float = 30
+    bytes: int = 2 << 30
+
+
+def expire(library: Path, keep: Keep, now: float | None = None) -> Iterator[str]:
+    """Delete one tape after the other, naming each: whoever runs this may do something else in between.
+
+    A tape with marks stays, and so does one that is still being written, by whichever process.
+    """
+    now = time.time() if now is None else now
+    entries = list(list_tapes(library))
+    excess = sum(entry.size for entry in entries) - keep.bytes
+    emptied = set()
+    for entry in entries:
+        old = entry.modified < now - keep.days * _DAY
+        if (
+            (old or excess > 0)
+            and _may_go(library / entry.path, entry, now)
+            and _delete(library / entry.path)
+        ):
+            excess -= entry.size
+            emptied.add((library / entry.path).parent)
+            yield entry.path
+    for folder in emptied:
+        with suppress(OSError):  # not empty: the usual case
+            folder.rmdir()
+
+
+def is_running(tape: Path, modified: float, now: float) -> bool:
+    """Whether somebody may still be writing it."""
+    return now - modified < RECENT and not _has_end(tape)
+
+
+def _may_go(tape: Path, entry: TapeEntry, now: float) -> bool:
+    # Looked at once more: since the list was made somebody may have marked it.
+    return not entry.marked and not is_running(tape, entry.modified, now) and not is_marked(tape)
+
+
+def _delete(tape: Path) -> bool:
+    try:
+        tape.unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True
+
+
+def _has_end(tape: Path) -> bool:
+    try:
+        with tape.open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
+            last = file.read().rstrip().rpartition(b"\n")[2]
+        value = json.loads(last)
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and "end" in value

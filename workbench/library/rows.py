@@ -1,0 +1,130 @@
+"""A row of the index: what is known about one tape without opening it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any
+
+from transformer.findings import CATALOGUE
+
+LEVELS = ("info", "warning", "error")
+_TEXTS = ("session", "parent_session", "model", "upstream", "dialect", "kind", "resend_of")
+_LONGEST_TEXT = 1000
+_TOKENS = {
+    "prompt_tokens": ("prompt_tokens", "input_tokens"),
+    "completion_tokens": ("completion_tokens", "output_tokens"),
+    "total_tokens": ("total_tokens",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One tape. `path` is relative to the library; times are seconds, `started` since 1970.
+
+    `state` is how it ended (`done`, `eof`, `error`, `cancelled`), or `running`, or `cut` when its end line
+    is missing and nobody writes it any more, or `damaged` when it cannot be read.
+    """
+
+    path: str
+    id: str
+    started: float = 0.0
+    session: str | None = None
+    parent_session: str | None = None
+    model: str | None = None
+    upstream: str | None = None
+    dialect: str | None = None
+    kind: str | None = None
+    stream: bool | None = None
+    status: int | None = None
+    state: str = "running"
+    ttfb: float | None = None
+    duration: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+    chunks: int = 0
+    bytes: int = 0
+    calls: int = 0
+    findings: Mapping[str, int] = field(default_factory=dict)
+    level: str | None = None
+    lost: int = 0
+    size: int = 0
+    marked: bool = False
+    resend_of: str | None = None
+    error: str | None = None
+    problem: str | None = None
+    pid: int | None = None
+    updated: float = 0.0
+
+
+COLUMNS = tuple(column.name for column in fields(Row))
+
+
+def columns_of_header(header: Mapping[str, Any]) -> dict[str, Any]:
+    """What a tape's first line says for its row."""
+    columns: dict[str, Any] = {key: text_of(header.get(key)) for key in _TEXTS}
+    stream, pid = header.get("stream"), header.get("pid")
+    columns["stream"] = stream if isinstance(stream, bool) else None
+    columns["pid"] = pid if isinstance(pid, int) and 0 < pid < 1 << 31 else None
+    columns["started"] = started_of(header) or 0.0
+    return columns
+
+
+def columns_of_summary(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """What an end line, or a word on the way, says for the row; only what it says."""
+    columns = {key: value for key, value in summary.items() if key in COLUMNS}
+    if isinstance(usage := columns.pop("usage", summary.get("usage")), Mapping):
+        columns |= {
+            key: count for key, names in _TOKENS.items() if (count := _count(usage, names)) is not None
+        }
+    if not isinstance(columns.get("findings", {}), Mapping):
+        del columns["findings"]
+    for key in ("calls", "chunks", "bytes"):
+        if key in columns and not _is_count(columns[key]):
+            del columns[key]
+    if "error" in columns:
+        error = columns["error"]
+        columns["error"] = text_of(error.get("message", error) if isinstance(error, Mapping) else error)
+    if "lost" in columns:
+        columns["lost"] = _lines_of(columns["lost"])
+    return columns
+
+
+def worst_level(findings: Mapping[str, int], levels: Mapping[str, str]) -> str | None:
+    """The worst of them; `levels` knows the codes that are not in the catalogue."""
+    found = {
+        levels.get(code) or (CATALOGUE[code][0] if code in CATALOGUE else "warning") for code in findings
+    }
+    return max(found & set(LEVELS), key=LEVELS.index, default=None)
+
+
+def started_of(header: Mapping[str, Any]) -> float | None:
+    """When an exchange began: tapes of the proxy say it in seconds, those made by hand as a date."""
+    started = header.get("started")
+    if isinstance(started, int | float) and math.isfinite(started):
+        return float(started)
+    try:
+        return datetime.fromisoformat(str(started)).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def text_of(value: Any) -> str | None:
+    """A text for a column, of bounded length; what is no text is written as one."""
+    return None if value is None else str(value)[:_LONGEST_TEXT]
+
+
+def _count(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+    return next((usage[name] for name in names if _is_count(usage.get(name))), None)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 62
+
+
+def _lines_of(lost: Any) -> int:
+    lines = lost.get("lines") if isinstance(lost, Mapping) else lost
+    return lines if isinstance(lines, int) and _is_count(lines) else 0

@@ -1,0 +1,196 @@
+"""The control endpoints: what a viewer may ask of a running proxy, with its token."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Mount, Route
+
+from transformer import Policy, PolicyError
+from transformer.deltas import dumps
+from workbench import __version__
+from workbench.config import Upstream
+from workbench.errors import UserError
+from workbench.proxy.client import nobody
+from workbench.proxy.guard import CONTROL, bearer, same
+from workbench.proxy.incoming import Incoming, object_in
+from workbench.proxy.proxy import CHAT, Proxy
+from workbench.proxy.routing import Sending, prepare
+from workbench.recipe import known_dialect
+
+Body = dict[str, Any]
+
+
+class Refused(Exception):
+    """A request that cannot be carried out, with the status and the sentence for it."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Control:
+    def __init__(self, proxy: Proxy, token: str, stop: Callable[[], None]) -> None:
+        self._proxy = proxy
+        self._token = token
+        self._stop = stop
+        self._resends: set[asyncio.Task[None]] = set()
+
+    def routes(self) -> Mount:
+        return Mount(
+            CONTROL,
+            routes=[
+                Route("/status", self._checked(self.status), methods=["GET"]),
+                Route("/resend", self._checked(self.resend), methods=["POST"]),
+                Route("/upstreams/{name}", self._checked(self.change), methods=["PATCH"]),
+                Route("/stop", self._checked(self.stop), methods=["POST"]),
+            ],
+        )
+
+    def _checked(self, handler: Callable[[Request, Body], Any]) -> Callable[[Request], Any]:
+        async def checked(request: Request) -> Response:
+            given = request.headers.get("x-workbench-token") or bearer(request.headers.get("authorization"))
+            if not same(given, self._token):
+                return _error(401, "the control endpoints want the token of <library>/proxies/<pid>.json")
+            try:
+                return JSONResponse(await handler(request, await self._body(request)))
+            except Refused as refused:
+                return _error(refused.status, str(refused))
+
+        return checked
+
+    async def _body(self, request: Request) -> Body:
+        limit = self._proxy.settings.max_body_bytes
+        parts, size = [], 0
+        async for part in request.stream():
+            parts.append(part)
+            size += len(part)
+            if size > limit:
+                raise Refused(413, f"the request is larger than {limit} bytes")
+        data = b"".join(parts)
+        body = object_in(data) if data.strip() else {}
+        if body is None:
+            raise Refused(400, "the body is a JSON object; this one is not")
+        return body
+
+    # -- what can be asked
+
+    async def status(self, request: Request, body: Body) -> Body:
+        proxy = self._proxy
+        return {
+            "version": __version__,
+            "pid": os.getpid(),
+            "upstreams": [_shown(upstream) for upstream in proxy.routes.upstreams.values()],
+            "default": proxy.settings.default,
+            "running": [exchange.recording.id for exchange in proxy.live],
+            "recorder": recorder_state(proxy),
+        }
+
+    async def change(self, request: Request, body: Body) -> Body:
+        """Another dialect or policy for an upstream, from the next request on."""
+        upstream = self._upstream(request.path_params["name"])
+        unknown = set(body) - {"dialect", "policy"}
+        if unknown:
+            raise Refused(
+                400, f"there is no {', '.join(sorted(unknown))} to change; dialect and policy can be"
+            )
+        dialect, policy = _wanted(upstream, body)
+        return _shown(self._proxy.routes.change(upstream.name, dialect=dialect, policy=policy))
+
+    async def stop(self, request: Request, body: Body) -> Body:
+        asyncio.get_running_loop().call_soon(self._stop)
+        return {"stopping": True}
+
+    async def resend(self, request: Request, body: Body) -> Body:
+        """Ask again, as a new exchange. `body` is the client's request, or with `stage` "upstream" exactly
+        what goes up; then `request` is the client's, for the tools it offers."""
+        upstream = self._resend_upstream(body)
+        dialect, policy = _wanted(upstream, body)
+        upstream = replace(upstream, dialect=dialect, policy=policy)
+        incoming, sending = self._resent(body, upstream)
+        exchange = await self._proxy.exchange(
+            incoming, upstream, nobody, sending=sending, resend_of=body.get("of")
+        )
+        task = asyncio.ensure_future(self._proxy.carry_out(exchange))
+        self._resends.add(task)
+        task.add_done_callback(self._resends.discard)
+        return {"id": exchange.recording.id, "path": str(exchange.recording.path)}
+
+    def _resend_upstream(self, body: Body) -> Upstream:
+        if body.get("upstream") is not None:
+            return self._upstream(str(body["upstream"]))
+        asked = body.get("request") or body.get("body")
+        found = self._proxy.routes.find(asked.get("model") if isinstance(asked, dict) else None)
+        if found is None:
+            raise Refused(400, "which upstream? There is no default one")
+        return found
+
+    def _resent(self, body: Body, upstream: Upstream) -> tuple[Incoming, Sending]:
+        given = body.get("body")
+        if not isinstance(given, dict):
+            raise Refused(400, 'what is to be sent stands in "body", a JSON object')
+        headers = [("content-type", "application/json"), ("accept", "*/*")]
+        authorization = self._proxy.authorizations.get(upstream.name)
+        if authorization is not None:
+            headers.append(("authorization", authorization))
+        if isinstance(body.get("session"), str):
+            headers.append(("x-session-id", body["session"]))
+        if body.get("stage") == "upstream":
+            client = body.get("request") if isinstance(body.get("request"), dict) else given
+            incoming = Incoming("POST", CHAT, "", headers, dumps(client), client)
+            return incoming, Sending(dumps(given), given)
+        incoming = Incoming("POST", CHAT, "", headers, dumps(given), given)
+        return incoming, self._prepared(incoming, upstream, body.get("template"))
+
+    def _prepared(self, incoming: Incoming, upstream: Upstream, template: object) -> Sending:
+        if template is not None and not isinstance(template, str):
+            raise Refused(400, "template is the text of a prompt template")
+        return prepare(incoming, upstream, self._proxy.routes.template(upstream), template)
+
+    def _upstream(self, name: str) -> Upstream:
+        try:
+            return self._proxy.routes.upstreams[name]
+        except KeyError:
+            known = ", ".join(self._proxy.routes.upstreams)
+            raise Refused(404, f"there is no upstream {name!r}; there are {known}") from None
+
+
+def _wanted(upstream: Upstream, body: Body) -> tuple[str, Policy]:
+    try:
+        dialect = known_dialect(body.get("dialect", upstream.dialect))
+        policy = upstream.policy
+        if body.get("policy") is not None:
+            policy = Policy.from_mapping(body["policy"])
+    except (PolicyError, TypeError, AttributeError, UserError) as error:
+        raise Refused(422, str(error)) from None
+    return dialect, policy
+
+
+def recorder_state(proxy: Proxy) -> Body:
+    recorder = proxy.recorder
+    return {
+        "problem": recorder.problem,
+        "lost_lines": recorder.lost_lines,
+        "lost_bytes": recorder.lost_bytes,
+    }
+
+
+def _shown(upstream: Upstream) -> Body:
+    return {
+        "name": upstream.name,
+        "url": upstream.url,
+        "dialect": upstream.dialect,
+        "policy": upstream.policy.said(),
+    }
+
+
+def _error(status: int, message: str) -> Response:
+    body = {"error": {"message": message, "type": "workbench_refused", "param": None, "code": None}}
+    return Response(orjson.dumps(body), status, media_type="application/json")

@@ -1,0 +1,151 @@
+"""The guard: what may come in at all. A web page, a foreign name for this machine, a wrong token may not."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from workbench.config import Settings
+from workbench.proxy.faults import Fault
+from workbench.proxy.headers import Pairs, decoded, encoded, first
+
+CONTROL = "/_workbench"
+_SAME = ("none", "same-origin")
+
+
+def is_loopback(host: str) -> bool:
+    """An address that only this machine reaches; `localhost` and names below it always are."""
+    name = host.strip("[]").lower().rstrip(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def bearer(value: str | None) -> str | None:
+    """The token in an Authorization header."""
+    scheme, _, token = (value or "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" and token.strip() else None
+
+
+def same(given: str | None, wanted: str) -> bool:
+    """Compared in constant time."""
+    return given is not None and hmac.compare_digest(given.encode(), wanted.encode())
+
+
+class Guard:
+    """Stands before the whole application."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._settings = settings
+        self._local = is_loopback(settings.listen)
+        self._hosts = {host.lower() for host in settings.allow_hosts}
+        self._origins = set(settings.allow_origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = decoded(scope["headers"])
+        refusal = self._refusal(scope, headers)
+        if refusal is not None:
+            await refuse(send, refusal)
+            return
+        origin = first(headers, "origin")
+        if origin is None:
+            await self._app(scope, receive, send)
+        elif scope["method"] == "OPTIONS" and first(headers, "access-control-request-method"):
+            await _respond(send, 204, _preflight(origin, headers), b"")
+        else:
+            await self._app(scope, receive, _allowing(send, origin))
+
+    def _refusal(self, scope: Scope, headers: Pairs) -> Fault | None:
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > self._settings.max_header_bytes:
+            return _no(431, "the request's headers are too large (max_header_bytes sets the limit)")
+        host = first(headers, "host") or ""
+        if not self._may_be_called(_host_name(host)):
+            return _no(
+                403,
+                f"this proxy is not called {host!r}; use http://127.0.0.1, or name it in allow_hosts",
+            )
+        origin = first(headers, "origin")
+        allowed = origin is None or origin in self._origins or "*" in self._origins
+        if not allowed or (origin is None and first(headers, "sec-fetch-site") not in (None, *_SAME)):
+            page = origin or "another site"
+            return _no(403, f"requests from a web page ({page}) are refused; allow_origins can allow it")
+        token = self._settings.token
+        if (
+            token is not None
+            and not scope["path"].startswith(CONTROL)
+            and not self._has_token(headers, token)
+        ):
+            return _no(401, "this proxy wants its token: as the client's API key, or in x-workbench-token")
+        return None
+
+    def _may_be_called(self, host: str) -> bool:
+        if is_loopback(host) or host.lower() in self._hosts or "*" in self._hosts:
+            return True
+        # A name can be made to point anywhere (DNS rebinding), an address cannot.
+        return not self._local and _is_address(host)
+
+    def _has_token(self, headers: Pairs, token: str) -> bool:
+        given = (first(headers, "x-workbench-token"), bearer(first(headers, "authorization")))
+        return any(same(one, token) for one in given)
+
+
+def _no(status: int, message: str) -> Fault:
+    return Fault(status, message, "workbench_refused", permanent=True)
+
+
+def _host_name(host: str) -> str:
+    """Without the port; an IPv6 address keeps its brackets."""
+    return host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def _preflight(origin: str, headers: Pairs) -> Pairs:
+    wanted = first(headers, "access-control-request-headers") or "*"
+    return [
+        *_allow(origin),
+        ("access-control-allow-methods", "GET, POST, PUT, PATCH, DELETE"),
+        ("access-control-allow-headers", wanted),
+        ("access-control-max-age", "600"),
+    ]
+
+
+def _allow(origin: str) -> Pairs:
+    return [("access-control-allow-origin", origin), ("vary", "Origin")]
+
+
+def _allowing(send: Send, origin: str) -> Send:
+    """The browser must be told, too, that its page may read the answer."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message["headers"], *encoded(_allow(origin))]}
+        await send(message)
+
+    return sending
+
+
+async def refuse(send: Send, fault: Fault) -> None:
+    """An answer of our own, in OpenAI's shape."""
+    await _respond(send, fault.status, [("content-type", "application/json")], fault.body)
+
+
+async def _respond(send: Send, status: int, headers: Pairs, body: bytes) -> None:
+    length = [] if status == 204 else [("content-length", str(len(body)))]
+    await send({"type": "http.response.start", "status": status, "headers": encoded([*headers, *length])})
+    await send({"type": "http.response.body", "body": body, "more_body": False})

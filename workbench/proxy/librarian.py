@@ -1,0 +1,131 @@
+"""The librarian: keeps the index up to date and the library within its size, in a thread of its own.
+
+Of its own, because a database that is locked and a thousand tapes to delete must not hold up a tape.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from workbench.library.index import Index
+from workbench.library.retention import Keep, expire
+
+_EVERY = 1.0  # news of a running exchange
+_GATHER = 0.05
+_BUSY = 0.25  # how long another writer is waited for; the rows are tried again
+_SOON, _LATER = 60.0, 3600.0  # between two looks for old tapes: after an exchange, and without one
+_SLICE = 20
+_PROCESS_STARTED = time.time()
+
+
+class Librarian:
+    """`problem` says why the index is not up to date; the tapes are recorded all the same."""
+
+    def __init__(self, library: Path, keep: Keep) -> None:
+        self.problem: str | None = None
+        self._library = library
+        self._keep = keep
+        self._rows: dict[str, dict[str, Any]] = {}
+        self._urgent: set[str] = set()
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._closing = threading.Event()
+        self._index: Index | None = None
+        self._written = 0.0
+        self._ended = True  # an exchange, since the last look for old tapes
+        self._expired = -_SOON
+        self._expiring: Iterator[str] | None = None
+        self._thread = threading.Thread(target=self._run, name="librarian", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def put(self, path: str, row: dict[str, Any], urgent: bool) -> None:
+        """News of a tape; urgent when it began or ended, the rest is written once a second."""
+        with self._lock:
+            first = not self._rows  # the thread sleeps soundly as long as there is nothing to write
+            self._rows[path] = row
+            if urgent:
+                self._urgent.add(path)
+        if urgent or first:
+            self._wake.set()
+
+    def close(self, timeout: float) -> bool:
+        """Write the last news; False when the time ran out."""
+        self._closing.set()
+        self._wake.set()
+        if self._thread.ident is None:
+            return True
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        self._do(self._settle)
+        while not self._closing.is_set():
+            self._wake.wait(self._patience())
+            self._closing.wait(_GATHER)
+            self._wake.clear()
+            self._write(everything=time.monotonic() - self._written >= _EVERY)
+            self._tidy()
+        self._write(everything=True)
+        if self._index is not None:
+            self._index.close()
+
+    def _patience(self) -> float:
+        """Seconds until something is to be done unasked."""
+        if self._expiring is not None:
+            return 0.0
+        now = time.monotonic()
+        expire_at = self._expired + (_SOON if self._ended else _LATER)
+        return max(0.0, min(expire_at, self._written + _EVERY if self._rows else expire_at) - now)
+
+    def _write(self, everything: bool) -> None:
+        with self._lock:
+            paths = list(self._rows if everything else self._urgent)
+            rows = {path: self._rows.pop(path) for path in paths}
+            self._urgent.clear()
+        if everything:
+            self._written = time.monotonic()
+        if rows and not self._do(lambda index: index.put(rows.values())):
+            with self._lock:
+                self._rows = rows | self._rows
+        self._ended = self._ended or any(row["state"] != "running" for row in rows.values())
+
+    def _tidy(self) -> None:
+        """A few tapes at a time, so that news need not wait for a thousand."""
+        now = time.monotonic()
+        if self._expiring is None:
+            if now - self._expired < (_SOON if self._ended else _LATER):
+                return
+            self._expiring, self._expired, self._ended = expire(self._library, self._keep), now, False
+        gone = list(islice(self._expiring, _SLICE))
+        if gone:
+            self._do(lambda index: index.remove(gone))
+        if len(gone) < _SLICE:
+            self._expiring = None
+            self._do(lambda index: index.forget_missing(self._library))
+
+    def _settle(self, index: Index) -> None:
+        index.settle(os.getpid(), _PROCESS_STARTED)
+
+    def _do(self, work: Callable[[Index], None]) -> bool:
+        """With the index, if it can be had: whatever is wrong with it is told and tried again later."""
+        try:
+            if self._index is None or self._index.gone:
+                self._index = None
+                self._index = Index(self._library, _BUSY)
+            work(self._index)
+        except Exception as error:  # a bug of ours, too: the next rows may do better
+            self.problem = f"the index of {self._library} is not up to date: {error}"
+            if not isinstance(error, sqlite3.OperationalError):
+                self._index = None
+            return False
+        self.problem = None
+        return True

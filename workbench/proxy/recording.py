@@ -1,0 +1,107 @@
+"""A recording: one exchange as the event loop tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+
+from workbench.tape import End, Side
+
+Op: TypeAlias = Literal["begin", "status", "read", "sent", "finding", "update", "end"]
+
+_ITEM = 200  # what an item weighs beside its bytes
+_HEADER = 16 << 10  # what a header weighs beside its messages
+_NOTHING = (0, 0)
+
+
+class Item(NamedTuple):
+    """One thing that happened. `missed`: how many lines and bytes before it found no room."""
+
+    recording: Recording
+    op: Op
+    t: float
+    what: Any
+    size: int
+    missed: tuple[int, int] = _NOTHING
+
+
+class Sink(Protocol):
+    """Where items go: the recorder."""
+
+    def put(self, item: Item, *, always: bool = False) -> bool: ...
+
+    def lose(self, lines: int, payload: int) -> None: ...
+
+
+class Recording:
+    """Its methods are for one thread, the event loop's: they never wait and never raise."""
+
+    __slots__ = ("_header", "_missed", "_over", "_sink", "id", "path")
+
+    def __init__(
+        self, sink: Sink, id: str, path: Path, header: Mapping[str, Any], secrets: tuple[str, ...]
+    ) -> None:
+        self.id = id
+        self.path = path
+        self._sink = sink
+        self._missed = _NOTHING
+        self._over = False
+        # Kept until there is room for it: a tape whose beginning was late is better than none.
+        self._header: tuple[Mapping[str, Any], tuple[str, ...]] | None = (header, secrets)
+        self._begin()
+
+    def status(self, t: float, side: Side, status: int, headers: Iterable[tuple[str, str]]) -> None:
+        """One side's status and headers."""
+        self._put("status", t, (side, status, [tuple(pair) for pair in headers]))
+
+    def read(self, t: float, data: bytes) -> None:
+        """A piece from upstream."""
+        self._put("read", t, data, len(data))
+
+    def sent(self, t: float, data: bytes, by: str | None = None) -> None:
+        """A piece to the client; `by` says who made it when the transformer did not."""
+        self._put("sent", t, (data, by), len(data))
+
+    def finding(self, t: float, code: str, level: str, message: str, where: str) -> None:
+        """Something a replay could not find again: about the request, or about the proxy's own work."""
+        self._put("finding", t, (code, level, message, where), len(message))
+
+    def update(self, **columns: Any) -> None:
+        """News for the index: `calls`, `findings` (all so far, by code), `usage`, any other column."""
+        if self._begin():
+            self._sink.put(Item(self, "update", 0.0, columns, _ITEM))
+
+    def end(self, t: float, how: End, **summary: Any) -> None:
+        """The last line; what comes after it is not recorded."""
+        if not self._over:
+            self._put("end", t, (how, summary), always=True)
+            self._over = True
+
+    def _begin(self) -> bool:
+        if self._header is not None and self._sink.put(
+            Item(self, "begin", 0.0, self._header, _weight(self._header[0]))
+        ):
+            self._header = None
+        return self._header is None
+
+    def _put(self, op: Op, t: float, what: Any, payload: int = 0, always: bool = False) -> None:
+        item = Item(self, op, t, what, payload + _ITEM, self._missed)
+        if not self._over and (self._header is None or self._begin()) and self._sink.put(item, always=always):
+            self._missed = _NOTHING
+            return
+        self._missed = (self._missed[0] + 1, self._missed[1] + payload)
+        self._sink.lose(1, payload)
+
+
+def _weight(header: Mapping[str, Any]) -> int:
+    """About how much memory a header is: exact would mean to write it as JSON, here in the event loop."""
+    size = _HEADER
+    for key in ("request", "upstream_request"):
+        body = header.get(key)
+        messages = body.get("messages") if isinstance(body, Mapping) else None
+        for message in messages if isinstance(messages, list) else ():
+            content = message.get("content") if isinstance(message, Mapping) else None
+            if isinstance(content, str):
+                size += len(content)
+    return size

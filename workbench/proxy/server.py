@@ -1,0 +1,163 @@
+"""The server: the process that listens, from its first line on the terminal to the last tape."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httptools  # noqa: F401  uvicorn's parser: without it this would be a slow server in silence
+import uvicorn
+import uvloop
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from workbench import __version__
+from workbench.config import Settings
+from workbench.proxy.control import Control, recorder_state
+from workbench.proxy.guard import CONTROL, Guard
+from workbench.proxy.headers import Pairs
+from workbench.proxy.listener import bind, limited_to, url_of
+from workbench.proxy.proxy import Proxy
+from workbench.proxy.recorder import Recorder
+from workbench.proxy.registration import Registration, register, registered
+from workbench.proxy.routing import address
+
+_STOPPING = "the workbench is being stopped; the answer ends here"
+_HEALTH_TIMEOUT = 2.0
+# The recorder's thread must not keep the interpreter to itself: a chunk would wait for it (default 5 ms).
+_SWITCH = 0.0005
+_AFTER_GRACE = 5  # seconds for error events and tapes, once the grace period is over
+
+
+def serve(settings: Settings, announce: Callable[[str], None]) -> int:
+    """Run until a signal or a viewer says stop. `announce` gets the URL as soon as it can be used."""
+    sock = bind(settings.listen, settings.port)
+    sys.setswitchinterval(_SWITCH)
+    logging.getLogger("uvicorn.error").setLevel(
+        logging.CRITICAL
+    )  # what goes wrong is on a tape or said by us
+    return uvloop.run(_serve(settings, sock, announce))
+
+
+async def _serve(settings: Settings, sock: socket.socket, announce: Callable[[str], None]) -> int:
+    recorder = Recorder(
+        settings.library,
+        redact=settings.redact,
+        queue_bytes=settings.queue_bytes,
+        keep_days=settings.keep_days,
+        keep_bytes=settings.keep_bytes,
+    )
+    recorder.start()
+    server = Server(settings, Proxy(settings, recorder), sock, announce)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, server.stop)
+    await server.serve(sockets=[sock])
+    return 0
+
+
+class Server(uvicorn.Server):
+    """uvicorn's, with an end that finishes streams and tapes."""
+
+    def __init__(
+        self, settings: Settings, proxy: Proxy, sock: socket.socket, announce: Callable[[str], None]
+    ) -> None:
+        self._settings = settings
+        self._proxy = proxy
+        self._announce = announce
+        self._url = url_of(sock, settings.listen)
+        self._token = secrets.token_urlsafe(24)
+        self._file: Path | None = None
+        self._asked = 0
+        super().__init__(
+            uvicorn.Config(
+                application(settings, proxy, self._token, self.stop),
+                http=limited_to(settings.max_header_bytes),
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                date_header=False,
+                proxy_headers=False,
+                timeout_keep_alive=75,
+                timeout_graceful_shutdown=int(settings.grace) + _AFTER_GRACE,
+            )
+        )
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Ours are set already, and a clean end is no death by signal."""
+        yield
+
+    def stop(self) -> None:
+        """Once: finish what runs. Twice: end it now. A third time: leave."""
+        self._asked += 1
+        self.should_exit = True
+        if self._asked == 2:
+            self._proxy.interrupt_all(_STOPPING)
+        self.force_exit = self._asked > 2
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        registered(self._settings.library)  # tidies away those that died
+        control = self._url.removesuffix("/v1") + CONTROL
+        self._file = register(
+            self._settings.library, Registration(os.getpid(), self._url, control, self._token, time.time())
+        )
+        self._announce(self._url)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(self._settings.grace, self._proxy.interrupt_all, _STOPPING)
+        await super().shutdown(sockets)
+        timer.cancel()
+        await self._proxy.close()
+        if self._file is not None:
+            self._file.unlink(missing_ok=True)
+
+
+def application(settings: Settings, proxy: Proxy, token: str, stop: Callable[[], None]) -> ASGIApp:
+    """Everything behind the guard: health, control, and all other paths for upstreams."""
+
+    async def health(request: Request) -> JSONResponse:
+        return await _health(settings, proxy)
+
+    routes = [
+        Route("/health", health, methods=["GET"]),
+        Control(proxy, token, stop).routes(),
+        Route("/{path:path}", proxy),
+    ]
+    return Guard(Starlette(routes=routes), settings)
+
+
+async def _health(settings: Settings, proxy: Proxy) -> JSONResponse:
+    """Whether a request would get through, and whether it would be kept."""
+    ways = await asyncio.gather(*(_way(proxy, name) for name in proxy.routes.upstreams))
+    upstreams = {name: {"reachable": why is None, "problem": why} for name, why in ways}
+    recorder = recorder_state(proxy)
+    well = recorder["problem"] is None and all(state["reachable"] for state in upstreams.values())
+    tapes = {"writable": recorder["problem"] is None, "library": str(settings.library), **recorder}
+    body = {"ok": well, "version": __version__, "upstreams": upstreams, "tapes": tapes}
+    return JSONResponse(body, 200 if well else 503)
+
+
+async def _way(proxy: Proxy, name: str) -> tuple[str, str | None]:
+    upstream = proxy.routes.upstreams[name]
+    headers: Pairs = [("accept-encoding", "identity"), *upstream.headers.items()]
+    if upstream.api_key:
+        headers.append(("authorization", f"Bearer {upstream.api_key}"))
+    why = await proxy.wire.reachable(upstream, address(upstream, "/models"), headers, _HEALTH_TIMEOUT)
+    return name, why

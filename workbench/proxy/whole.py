@@ -1,0 +1,145 @@
+"""Answers that do not stream: a chat's message converted in one go, anything else passed on as it comes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+from transformer.deltas import dumps
+from transformer.stream.upstream import error_in
+from workbench.proxy.converter import Converter
+from workbench.proxy.exchange import Exchange
+from workbench.proxy.faults import Fault, of_answer
+from workbench.proxy.headers import Pairs, downward
+from workbench.proxy.incoming import object_in
+from workbench.proxy.replies import answer_fault, read_all, refused
+from workbench.proxy.wire import Faulted, Reply
+from workbench.recipe import Recipe
+
+_LONGEST = 1 << 30
+
+
+class Whole:
+    """One chat whose client wants its answer in one piece."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        assert exchange.recipe is not None
+        self._exchange = exchange
+        self._recipe: Recipe = exchange.recipe
+        self._summary: dict[str, Any] = {}
+
+    async def run(self) -> None:
+        exchange = self._exchange
+        try:
+            reply = await exchange.open()
+            if not 200 <= reply.status < 300:
+                raise Faulted(await refused(exchange, reply))
+            body = self._converted(await read_all(exchange, reply, _LONGEST), reply)
+            await exchange.client.answer(reply.status, _headers(reply), body)
+            exchange.end("done", self._summary)
+        except Faulted as broken:
+            await self._fail(broken.fault)
+        except asyncio.CancelledError:
+            stopped = exchange.cancelled()
+            if stopped is None:
+                raise
+            await self._fail(stopped.fault)
+
+    async def _fail(self, fault: Fault) -> None:
+        self._exchange.note_fault(fault)
+        await answer_fault(self._exchange, fault)
+        self._exchange.end("error", self._summary, fault.error)
+
+    def _converted(self, body: bytes, reply: Reply) -> bytes:
+        """The client's body. Raises Faulted where upstream's is no answer."""
+        if reply.content_type == "text/event-stream":
+            return self._collected(body)
+        value = object_in(body)
+        name = self._exchange.outgoing.upstream.name
+        if not body.strip():
+            raise Faulted(
+                Fault(502, f"the upstream {name} sent an empty answer. Its log may say why.", code="empty")
+            )
+        if value is None:
+            raise Faulted(of_answer(502, body, name, why="answered with something that is no JSON object"))
+        if error_in(value) is not None or not isinstance(value.get("choices"), list):
+            raise Faulted(of_answer(502, body, name, why="answered with JSON that is no message"))
+        return self._message(value, body)
+
+    def _message(self, value: dict[str, Any], body: bytes) -> bytes:
+        message = self._recipe.message("findings")
+        try:
+            converted = message.convert(value, body)
+        except Exception as error:  # a bug of ours never costs the user the answer
+            text = f"the workbench itself failed ({type(error).__name__}: {error})"
+            self._exchange.note("transformer-failed", "error", f"{text}; the answer went on as it came")
+            return body
+        self._summary = {
+            "calls": _calls_in(converted),
+            "findings": dict(Counter(finding.code for finding in message.findings)),
+            "usage": converted.get("usage"),
+        }
+        if "error" in converted and "choices" not in converted:
+            raise Faulted(of_answer(502, dumps(converted), self._exchange.outgoing.upstream.name))
+        return body if message.setting.raw else dumps(converted)
+
+    def _collected(self, body: bytes) -> bytes:
+        """Some servers stream whatever they are asked: the client gets the message all the same."""
+        converter = Converter(self._recipe)
+        if converter.raw:
+            return body
+        converter.feed(body)
+        converter.finish()
+        self._summary = converter.summary()
+        if converter.error is not None:
+            name = self._exchange.outgoing.upstream.name
+            raise Faulted(of_answer(502, dumps({"error": converter.error}), name))
+        return dumps(converter.transformer.completion)
+
+
+def _calls_in(message: dict[str, Any]) -> int:
+    choices = message.get("choices") or []
+    messages = [choice.get("message") for choice in choices if isinstance(choice, dict)]
+    return sum(len(said.get("tool_calls") or ()) for said in messages if isinstance(said, dict))
+
+
+def _headers(reply: Reply) -> Pairs:
+    kept = downward(reply.headers)
+    if reply.content_type == "text/event-stream":
+        kept = [pair for pair in kept if pair[0] != "content-type"] + [("content-type", "application/json")]
+    return kept
+
+
+class AsItIs:
+    """Any other request: status, headers and bytes go on unchanged."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+
+    async def run(self) -> None:
+        exchange = self._exchange
+        client = exchange.client
+        try:
+            reply = await exchange.open()
+            await client.start(reply.status, downward(reply.headers))
+            async for data in reply.reads():
+                exchange.recording.read(exchange.clock(), data)
+                await client.write(data)
+            await client.end()
+            exchange.end("eof")
+        except Faulted as broken:
+            await self._fail(broken.fault)
+        except asyncio.CancelledError:
+            stopped = exchange.cancelled()
+            if stopped is None:
+                raise
+            await self._fail(stopped.fault)
+
+    async def _fail(self, fault: Fault) -> None:
+        exchange = self._exchange
+        exchange.note_fault(fault)
+        if not exchange.client.started:
+            await answer_fault(exchange, fault)
+        # Otherwise the body stays without its end: the server hangs up, and so the client knows.
+        exchange.end("error", error=fault.error)
