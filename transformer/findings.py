@@ -99,6 +99,9 @@ CATALOGUE: Mapping[str, tuple[Level, str]] = {
         "the workbench itself failed here ({reason}); the rest of the answer went on as plain text. This is "
         "a bug: please report it with this tape",
     ),
+    # the way to upstream, told by the proxy
+    "upstream-fault": ("error", "{message}"),
+    "tool-choice-refused": ("error", "{message}"),
     # the request
     "duplicate-tool": ("warning", "{tool} is offered more than once; {fate}"),
     "tool-not-understood": ("warning", "tool {number} of the request is no function with a name; {fate}"),

@@ -13,6 +13,7 @@ from workbench.commands.config import config
 from workbench.commands.connect import Client, connect
 from workbench.commands.dialects import dialects
 from workbench.commands.init import init
+from workbench.commands.library import State, library_list, library_rebuild
 from workbench.commands.prompt import Show, prompt
 from workbench.commands.serve import serve
 from workbench.commands.transform import Out, transform
@@ -214,6 +215,45 @@ def connect_command(
     written because nobody said yes.
     """
     raise typer.Exit(connect(client, url, models or [], write_it, yes))
+
+
+library_app = typer.Typer(help="List the recorded tapes.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(library_app, name="library")
+
+
+def _pattern(flag: str, text: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(flag, metavar="PATTERN", help=text)
+    return option
+
+
+@library_app.command("list")
+def library_list_command(
+    library: LibraryOption = None,
+    model: Annotated[str | None, _pattern("--model", "Names may be patterns such as qwen*.")] = None,
+    upstream: Annotated[str | None, _pattern("--upstream", "Sent to this one.")] = None,
+    dialect: Annotated[str | None, _pattern("--dialect", "Read in this one.")] = None,
+    finding: Annotated[str | None, _pattern("--finding", "With such a finding: unclosed*.")] = None,
+    session: Annotated[str | None, _pattern("--session", "Of this session of the client's.")] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="WHEN", help="90s, 30m, 2h, 3d, today, yesterday, 14:30, 2026-11-01"),
+    ] = None,
+    state: Annotated[State | None, typer.Option("--state", help="How it ended, or that it has not.")] = None,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="0 for all.")] = 50,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """The newest tapes first."""
+    raise typer.Exit(
+        library_list(
+            library, model, upstream, dialect, finding, session, since, state, limit, as_json=as_json
+        )
+    )
+
+
+@library_app.command("rebuild")
+def library_rebuild_command(library: LibraryOption = None) -> None:
+    """Make the index anew from the tapes. The exit code is 1 when one of them cannot be read."""
+    raise typer.Exit(library_rebuild(library))
 
 
 @app.command("dialects")

@@ -18,6 +18,8 @@ from workbench.tape import (
     dump_line,
     dump_tape,
     end_line,
+    finding_line,
+    lost_line,
     make_header,
     read_line,
     read_tape,
@@ -57,6 +59,14 @@ def test_the_lines_look_as_the_issue_says():
         {"t": 0.21, "sent": ": heartbeat\n\n", "by": "proxy"},
         {"t": 0.22, "sent": "data: [DONE]\n\n"},
         {"t": 0.3, "end": "done", "bytes": 10},
+    ]
+
+
+def test_the_proxys_own_lines():
+    lines = finding_line(0.1, "odd", "warning", "a sentence", "request"), lost_line(0.2, 3, 500)
+    assert objects(dump_tape(Tape(HEADER, lines)))[1:] == [
+        {"t": 0.1, "finding": "odd", "level": "warning", "message": "a sentence", "where": "request"},
+        {"t": 0.2, "lost": {"lines": 3, "bytes": 500}},
     ]
 
 
@@ -151,6 +161,9 @@ def test_unknown_keys_and_lines_survive_in_order(more: dict, value: object):
         ({"t": 1, "sent64": "AA=="}, "sent"),
         ({"t": 1, "end": "error", "status": 502}, "end"),
         ({"t": 1, "status": 200}, "status"),
+        ({"t": 1, "finding": "odd", "level": "error", "message": "m", "where": "proxy"}, "finding"),
+        ({"t": 1, "lost": {"lines": 1, "bytes": 2}}, "lost"),
+        ({"t": 1, "end": "done", "lost": {"lines": 1, "bytes": 2}, "findings": {"odd": 1}}, "end"),
         ({"t": 1, "weather": "fine"}, "other"),
         ({}, "other"),
     ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 INDEX = "library.sqlite"
 TAPES = "tapes"
 SUFFIX = ".jsonl"
+PART = ".part"  # of a tape whose first line is being written
 _MARKS = ".marks.json"
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # none that is taken for another
 
@@ -38,9 +38,21 @@ def make_folder(path: Path) -> None:
         os.chmod(path, 0o700)  # a strange umask may have taken our own rights away
 
 
+def give_name(hidden: Path, path: Path) -> None:
+    """A file that is complete appears under its name; FileExistsError when somebody was quicker."""
+    try:
+        os.link(hidden, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        if path.exists():
+            raise FileExistsError(17, "somebody was quicker", str(path)) from None
+        hidden.rename(path)
+
+
 def new_id() -> str:
     """Ten letters and digits: short enough to be typed, and no two of a million tapes get the same."""
-    return "".join(secrets.choice(_LETTERS) for _ in range(10))
+    return "".join(_LETTERS[byte % 32] for byte in os.urandom(10))
 
 
 def tape_path(started: float, id: str) -> str:

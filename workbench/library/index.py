@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from workbench.library.folders import INDEX, make_folder
+from workbench.library.folders import INDEX, give_name, make_folder
 from workbench.library.processes import is_alive
 from workbench.library.rows import COLUMNS
 from workbench.visible import json_text
@@ -141,9 +141,9 @@ def _create(file: Path) -> None:
         db.executescript(f"{_SCHEMA}PRAGMA user_version = {VERSION};")
         db.close()
         with suppress(FileExistsError):
-            os.link(name, file)
+            give_name(Path(name), file)
     finally:
-        os.unlink(name)
+        Path(name).unlink(missing_ok=True)
 
 
 class _Transaction:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.library.folders import TapeEntry, is_marked, list_tapes
+from workbench.library.folders import PART, TapeEntry, is_marked, list_tapes
 
 _DAY = 86400.0
 # A tape without its end line that was written to so recently is taken for one that is still running.
@@ -46,8 +46,16 @@ def expire(library: Path, keep: Keep, now: float | None = None) -> Iterator[str]
             emptied.add((library / entry.path).parent)
             yield entry.path
     for folder in emptied:
-        with suppress(OSError):  # not empty: the usual case
-            folder.rmdir()
+        _clear(folder, now)
+
+
+def _clear(folder: Path, now: float) -> None:
+    """Remove an empty folder, and what a process that was killed has left in it."""
+    with suppress(OSError):
+        for part in folder.glob(f".*{PART}"):
+            if now - part.stat().st_mtime > RECENT:
+                part.unlink()
+        folder.rmdir()  # fails where it is not empty, which is the usual case
 
 
 def is_running(tape: Path, modified: float, now: float) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -12,7 +11,11 @@ from transformer.findings import CATALOGUE
 
 LEVELS = ("info", "warning", "error")
 _TEXTS = ("session", "parent_session", "model", "upstream", "dialect", "kind", "resend_of")
+# An end line may come from anywhere: it has no say in where its tape is.
+_SUMMARY = ("calls", "findings", "error", "lost", "status", "model", "upstream", "session", "total_tokens",
+            "prompt_tokens", "completion_tokens")  # fmt: skip
 _LONGEST_TEXT = 1000
+_LATEST = 1 << 37  # the year 6325; beyond it there are no dates
 _TOKENS = {
     "prompt_tokens": ("prompt_tokens", "input_tokens"),
     "completion_tokens": ("completion_tokens", "output_tokens"),
@@ -75,16 +78,14 @@ def columns_of_header(header: Mapping[str, Any]) -> dict[str, Any]:
 
 def columns_of_summary(summary: Mapping[str, Any]) -> dict[str, Any]:
     """What an end line, or a word on the way, says for the row; only what it says."""
-    columns = {key: value for key, value in summary.items() if key in COLUMNS}
-    if isinstance(usage := columns.pop("usage", summary.get("usage")), Mapping):
-        columns |= {
-            key: count for key, names in _TOKENS.items() if (count := _count(usage, names)) is not None
-        }
+    columns = {key: summary[key] for key in _SUMMARY if key in summary}
+    if isinstance(usage := summary.get("usage"), Mapping):
+        counts = {key: _count(usage, names) for key, names in _TOKENS.items()}
+        columns |= {key: count for key, count in counts.items() if count is not None}
     if not isinstance(columns.get("findings", {}), Mapping):
         del columns["findings"]
-    for key in ("calls", "chunks", "bytes"):
-        if key in columns and not _is_count(columns[key]):
-            del columns[key]
+    if not _is_count(columns.get("calls", 0)):
+        del columns["calls"]
     if "error" in columns:
         error = columns["error"]
         columns["error"] = text_of(error.get("message", error) if isinstance(error, Mapping) else error)
@@ -104,7 +105,7 @@ def worst_level(findings: Mapping[str, int], levels: Mapping[str, str]) -> str |
 def started_of(header: Mapping[str, Any]) -> float | None:
     """When an exchange began: tapes of the proxy say it in seconds, those made by hand as a date."""
     started = header.get("started")
-    if isinstance(started, int | float) and math.isfinite(started):
+    if isinstance(started, int | float) and 0 <= started < _LATEST:
         return float(started)
     try:
         return datetime.fromisoformat(str(started)).timestamp()

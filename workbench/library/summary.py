@@ -36,9 +36,8 @@ def summarise(library: Path, entry: TapeEntry) -> dict[str, Any]:
 
 
 def _columns(given: Input, tape: Tape, modified: float) -> dict[str, Any]:
-    columns = (
-        columns_of_header(tape.header) | _counts(tape) | _end(tape, columns_of_header(tape.header), modified)
-    )
+    header = columns_of_header(tape.header)
+    columns = header | _counts(tape) | _end(tape, header, modified)
     noticed = [line.value for line in tape.of("finding")]
     levels = {str(value["finding"]): str(value.get("level")) for value in noticed}
     findings = dict(Counter(str(value["finding"]) for value in noticed))
@@ -46,11 +45,8 @@ def _columns(given: Input, tape: Tape, modified: float) -> dict[str, Any]:
     if not {"calls", "findings"} & said.keys() and columns["kind"] != "relay":
         said |= _converted(given, tape, levels)
     findings |= said.pop("findings", {})
-    return (
-        columns
-        | said
-        | {"findings": findings, "level": worst_level(findings, levels), "problem": tape.problem}
-    )
+    found = {"findings": findings, "level": worst_level(findings, levels), "problem": tape.problem}
+    return columns | said | found
 
 
 def _counts(tape: Tape) -> dict[str, Any]:

@@ -19,6 +19,7 @@ class Backlog(Generic[T]):
         self.limit = limit
         self.size = 0
         self.closed = False
+        self.overrun = False  # something found no room, and there is not much more of it by now
         self._hurry_at = limit // 4
         self._items: list[T] = []
         self._lock = threading.Lock()
@@ -28,8 +29,12 @@ class Backlog(Generic[T]):
     def put(self, item: T, size: int, *, always: bool = False) -> bool:
         """False when there is no room: nothing was put. `always` is for small things that count."""
         with self._lock:
-            if self.closed or (self.size + size > self.limit and not always):
-                self._hurry.set()
+            # What is larger than the limit by itself can only ever go alone.
+            full = self.size and self.size + size > self.limit
+            if self.closed:
+                return False
+            if full and not always:
+                self.overrun = True
                 return False
             first = not self._items
             self._items.append(item)
@@ -60,6 +65,8 @@ class Backlog(Generic[T]):
         """So many bytes are off our hands."""
         with self._lock:
             self.size -= size
+            if self.size < self.limit // 2:
+                self.overrun = False
 
     def close(self) -> None:
         """Nothing more is put; whoever takes shall take the rest at once."""

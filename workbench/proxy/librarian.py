@@ -42,6 +42,7 @@ class Librarian:
         self._ended = True  # an exchange, since the last look for old tapes
         self._expired = -_SOON
         self._expiring: Iterator[str] | None = None
+        self._gone: list[str] = []  # deleted, but still in the index
         self._thread = threading.Thread(target=self._run, name="librarian", daemon=True)
 
     def start(self) -> None:
@@ -67,16 +68,16 @@ class Librarian:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
-        self._do(self._settle)
+        settled = False
         while not self._closing.is_set():
-            self._wake.wait(self._patience())
+            settled = settled or self._do(self._settle)
+            self._wake.wait(self._patience() if settled else _EVERY)
             self._closing.wait(_GATHER)
             self._wake.clear()
             self._write(everything=time.monotonic() - self._written >= _EVERY)
             self._tidy()
         self._write(everything=True)
-        if self._index is not None:
-            self._index.close()
+        self._drop()
 
     def _patience(self) -> float:
         """Seconds until something is to be done unasked."""
@@ -106,26 +107,34 @@ class Librarian:
                 return
             self._expiring, self._expired, self._ended = expire(self._library, self._keep), now, False
         gone = list(islice(self._expiring, _SLICE))
-        if gone:
-            self._do(lambda index: index.remove(gone))
+        self._gone += gone
+        if self._gone and self._do(lambda index: index.remove(self._gone)):
+            self._gone.clear()
         if len(gone) < _SLICE:
             self._expiring = None
-            self._do(lambda index: index.forget_missing(self._library))
 
     def _settle(self, index: Index) -> None:
+        """What happened while nobody was here: writers that died, tapes that a person deleted."""
         index.settle(os.getpid(), _PROCESS_STARTED)
+        index.forget_missing(self._library)
 
     def _do(self, work: Callable[[Index], None]) -> bool:
         """With the index, if it can be had: whatever is wrong with it is told and tried again later."""
         try:
-            if self._index is None or self._index.gone:
-                self._index = None
+            if self._index is not None and self._index.gone:
+                self._drop()
+            if self._index is None:
                 self._index = Index(self._library, _BUSY)
             work(self._index)
         except Exception as error:  # a bug of ours, too: the next rows may do better
             self.problem = f"the index of {self._library} is not up to date: {error}"
             if not isinstance(error, sqlite3.OperationalError):
-                self._index = None
+                self._drop()
             return False
         self.problem = None
         return True
+
+    def _drop(self) -> None:
+        if self._index is not None:
+            self._index.close()
+        self._index = None

@@ -10,6 +10,7 @@ from typing import Any
 
 from workbench.library.folders import new_id, tape_path
 from workbench.library.retention import Keep
+from workbench.library.rows import started_of
 from workbench.proxy.backlog import Backlog
 from workbench.proxy.librarian import Librarian
 from workbench.proxy.recording import Item, Recording
@@ -42,7 +43,6 @@ class Recorder:
         self.lost_lines = 0
         self.lost_bytes = 0
         self._lock = threading.Lock()
-        self._overrun = False
         self._backlog: Backlog[Item] = Backlog(queue_bytes)
         self._librarian = Librarian(library, Keep(keep_days, keep_bytes))
         self._deck = TapeDeck(library, check_patterns(redact), self.lose, self._librarian.put)
@@ -58,9 +58,8 @@ class Recorder:
 
     def begin(self, header: Mapping[str, Any], secrets: Iterable[str] = ()) -> Recording:
         """A new tape. The header belongs to the recorder from now on; it is redacted before it is stored."""
-        started = header.get("started")
         id = new_id()
-        path = tape_path(started if isinstance(started, float | int) else time.time(), id)
+        path = tape_path(started_of(header) or time.time(), id)
         return Recording(self, id, self.library / path, header, tuple(secrets))
 
     @property
@@ -72,7 +71,7 @@ class Recorder:
             return "the recorder has stopped, which is a bug in workbench; restart it"
         busy = self._busy_since
         stalled = 0.0 if busy is None else time.monotonic() - busy
-        if self._overrun or stalled > _STALLED:
+        if self._backlog.overrun or stalled > _STALLED:
             return f"the disk of {self.library} is too slow: {self._backlog.size} bytes wait to be written"
         return None
 
@@ -92,10 +91,7 @@ class Recorder:
 
     def put(self, item: Item, *, always: bool = False) -> bool:
         """For a `Recording`: False when there is no room."""
-        taken = self._backlog.put(item, item.size, always=always)
-        if not taken:
-            self._overrun = True
-        return taken
+        return self._backlog.put(item, item.size, always=always)
 
     def lose(self, lines: int, payload: int) -> None:
         """So much will be on no tape."""
@@ -112,8 +108,6 @@ class Recorder:
                 self._deck.play(items)
                 self._backlog.done(sum(item.size for item in items))
                 self._busy_since = None
-            if self._overrun and self._backlog.size < self._backlog.limit // 2:
-                self._overrun = False
         self._deck.close()
 
 

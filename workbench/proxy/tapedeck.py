@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,7 +21,7 @@ Lose: TypeAlias = Callable[[int, int], None]
 Publish: TypeAlias = Callable[[str, dict[str, Any], bool], None]
 
 _LOOK_AGAIN = 1.0
-_UNFINISHED = 1000  # how many tapes may wait for a disk that takes their last line
+_UNFINISHED = 500  # how many tapes may wait for a disk that takes their last line
 _REMEDIES = {
     errno.ENOSPC: "free some space there",
     errno.EDQUOT: "free some space there",
@@ -61,6 +61,12 @@ class TapeDeck:
                 touched[item.recording] = writer
         for recording, writer in [*touched.items(), *self._due(now, touched)]:
             self._flush_safely(recording, writer, now)
+        if self.problem and touched and not any(writer.error for writer in self._all(touched)):
+            self.problem = None
+
+    def _all(self, touched: dict[Recording, TapeWriter]) -> Iterator[TapeWriter]:
+        yield from touched.values()
+        yield from self._writers.values()
 
     def patience(self) -> float | None:
         """Seconds until something is due, even if nothing happens; None when nothing is."""
@@ -129,11 +135,11 @@ class TapeDeck:
         writer.flush(now, self._lose)
         if writer.error is not None:
             self._fail(self._sentence(writer.error))
-        elif self.problem:
-            self.problem = None
         if writer.ended or (writer.over and len(self._writers) > _UNFINISHED):
             del self._writers[recording]
             writer.close()
+            if not writer.ended:
+                self._lose(1, 0)
         if writer.file.size:
             path = recording.path.relative_to(self._library).as_posix()
             self._publish(path, writer.row | {"id": recording.id, "path": path}, fresh or writer.over)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from workbench.library.folders import make_folder
+from workbench.library.folders import PART, give_name, make_folder
 
 _PIECE = 1 << 20
 _LOOK_EVERY = 1.0
@@ -29,16 +30,8 @@ class TapeFile:
 
     def create(self, header: bytes) -> None:
         """The file with its first line. FileExistsError when somebody else has a tape of this name."""
-        fd = _create(self.path)
-        try:
-            _write_all(fd, header)
-        except OSError:
-            # A header is all or nothing: half a one would be a file that nobody can open.
-            os.close(fd)
-            with suppress(OSError):
-                self.path.unlink()
-            raise
-        self._fd, self.size, self._looked = fd, len(header), time.monotonic()
+        self._fd = _create(self.path, [header])
+        self.size, self._looked = len(header), time.monotonic()
 
     def append(self, data: bytes | bytearray) -> tuple[int, OSError | None]:
         """How many of these lines are in the file now, and what hindered the others."""
@@ -87,17 +80,7 @@ class TapeFile:
         return None
 
     def _put_back(self) -> None:
-        fd = _create(self.path)
-        try:
-            at = 0
-            while piece := os.pread(self._fd, _PIECE, at):
-                _write_all(fd, piece)
-                at += len(piece)
-        except OSError:
-            os.close(fd)
-            with suppress(OSError):
-                self.path.unlink()
-            raise
+        fd = _create(self.path, _pieces(self._fd))
         os.close(self._fd)
         self._fd = fd
 
@@ -110,7 +93,25 @@ class _ShortWriteError(OSError):
         self.written = written
 
 
-def _create(path: Path) -> int:
+def _create(path: Path, pieces: Iterable[bytes]) -> int:
+    """A new file with this in it. It gets its name last: half a first line would be a tape that nobody can
+    open, should the disk be full, or the process be killed meanwhile."""
+    hidden = path.with_name(f".{path.name}{PART}")
+    fd = _open(hidden)
+    try:
+        for piece in pieces:
+            _write_all(fd, piece)
+        give_name(hidden, path)
+    except BaseException:
+        os.close(fd)
+        raise
+    finally:
+        with suppress(OSError):
+            hidden.unlink()
+    return fd
+
+
+def _open(path: Path) -> int:
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
     for _ in range(3):
         make_folder(path.parent)
@@ -120,6 +121,13 @@ def _create(path: Path) -> int:
             os.fchmod(fd, 0o600)  # a strange umask may have taken our own rights away
             return fd
     raise FileNotFoundError(2, "the folder vanishes as soon as it is made", str(path.parent))
+
+
+def _pieces(fd: int) -> Iterator[bytes]:
+    at = 0
+    while piece := os.pread(fd, _PIECE, at):
+        yield piece
+        at += len(piece)
 
 
 def _write_all(fd: int, data: bytes | bytearray) -> None:
