@@ -19,6 +19,7 @@ from workbench.tape import Line
 
 # A streamed answer; one that came whole; nothing to convert (another endpoint, an error).
 Mode: TypeAlias = Literal["stream", "message", "plain"]
+Item: TypeAlias = int | Record | Line  # what a row stands for: a read's number, a record, a line of the tape
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Player:
         self.data = bytearray()  # all that upstream sent
         self.times = array("d")  # of the reads
         self.starts = array("q")  # of the reads, in `data`
+        self.rows_of_reads = array("q")  # in the upstream pane
         self.held = array("q")  # characters held back once a read has been worked on
         self.records: list[Record] = []
         self.lines: list[Line] = []
@@ -62,6 +64,7 @@ class Player:
         self._sent = bytearray()
         self._compared = 0
         self._events: list[int] = []  # where each event ends in `data`
+        self.call_of_event: dict[int, int] = {}  # the call that an event has text of
 
     # -- what is known
 
@@ -110,20 +113,20 @@ class Player:
         """The read that a byte came in."""
         return max(0, bisect_right(self.starts, byte) - 1)
 
-    def item(self, pane: Pane, row: int) -> int | Record | Line:
+    def item(self, pane: Pane, row: int) -> Item:
         """What a row stands for: a read's number, a record, or a line of the tape."""
         ref = self.panes[pane].refs[row]
         if ref < 0:
             return self.lines[~ref]
         return ref if pane is Pane.UPSTREAM else self.records[ref]
 
-    def time(self, item: int | Record | Line) -> float:
+    def time(self, item: Item) -> float:
         if isinstance(item, Line):
             return item.t
         number = item if isinstance(item, int) else item.read
         return self.times[number] if 0 <= number < len(self.times) else self.now
 
-    def bytes_of(self, item: int | Record | Line) -> Ranges:
+    def bytes_of(self, item: Item) -> Ranges:
         """The upstream bytes behind a row."""
         if isinstance(item, int):
             return ((self.starts[item], self.read_end(item)),)
@@ -222,6 +225,7 @@ class Player:
         self.times.append(t)
         self.starts.append(len(self.data))
         self.data += data
+        self.rows_of_reads.append(len(self.panes[Pane.UPSTREAM]))
         self._row(Pane.UPSTREAM, len(self.times) - 1)
         if self._stream is not None:
             self._made += self._safely(lambda stream: stream.feed(data))
@@ -273,6 +277,8 @@ class Player:
             elif isinstance(record, Event):
                 self._events.append(record.end)
             else:
+                if record.call is not None and isinstance(record, Transition):
+                    self.call_of_event[record.event] = record.call
                 self._row(Pane.MACHINE, number)
 
     def _was_sent(self, line: Line) -> None:

@@ -1,0 +1,30 @@
+"""A library of sample tapes, and the application on it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from workbench.library import rebuild
+from workbench.paths import samples_dir
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a user's terminal says must not decide how a test's screen looks."""
+    for name in ("NO_COLOR", "TEXTUAL_THEME", "TEXTUAL_ANIMATIONS", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def make_library(folder: Path, samples: Iterable[str]) -> Path:
+    """Tapes of these samples (`roo-xml/unclosed-call`), the first one the newest, with an index."""
+    tapes = folder / "library" / "tapes" / "2026-11-16"
+    tapes.mkdir(parents=True)
+    for number, name in enumerate(samples):
+        source = samples_dir() / f"{name}.jsonl"
+        shutil.copy(source, tapes / f"{99 - number:06}-{name.replace('/', '-')}.jsonl")
+    rebuild(folder / "library")
+    return folder / "library"

@@ -1,0 +1,194 @@
+"""The stream screen, driven by keys and mouse."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.ui.conftest import make_library
+from transformer import Delta, Finding, Transition
+from workbench.player import Pane
+from workbench.ui.app import WorkbenchApp
+from workbench.ui.screens.stream import StreamScreen
+from workbench.ui.widgets.exchanges import ExchangeList
+from workbench.ui.widgets.tapepane import TapePane
+
+SAMPLES = ("roo-xml/unclosed-call", "roo-xml/good-read", "kimi-k2/missing-id")
+
+
+class Driver:
+    """The running application, and short names for what tests look at."""
+
+    def __init__(self, app: WorkbenchApp, pilot: Pilot[Any]) -> None:
+        self.app = app
+        self.pilot = pilot
+
+    @property
+    def screen(self) -> StreamScreen:
+        screen = self.app.screen
+        assert isinstance(screen, StreamScreen)
+        return screen
+
+    @property
+    def list(self) -> ExchangeList:
+        return self.screen.query_one(ExchangeList)
+
+    def pane(self, pane: Pane) -> TapePane:
+        return next(one for one in self.screen.query(TapePane) if one.PANE is pane)
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def until(self, condition: Callable[[], Any], what: str) -> None:
+        for _ in range(500):
+            if condition():
+                return
+            await self.pilot.pause()
+            await asyncio.sleep(0.01)
+        raise AssertionError(f"{what} did not happen")
+
+    def text(self, widget: Any) -> str:
+        """What a widget shows, line by line."""
+        return "\n".join(widget.render_line(y).text for y in range(widget.size.height))
+
+
+@asynccontextmanager
+async def driving(library: Path, size: tuple[int, int] = (200, 50)) -> AsyncIterator[Driver]:
+    app = WorkbenchApp(library)
+    async with app.run_test(size=size) as pilot:
+        driver = Driver(app, pilot)
+        await driver.until(lambda: isinstance(app.screen, StreamScreen), "the stream screen")
+        await driver.until(lambda: driver.screen.player is not None, "a tape is open")
+        await driver.until(lambda: driver.pane(Pane.UPSTREAM).count(), "its rows are there")
+        yield driver
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_library(tmp_path_factory.mktemp("ui"), SAMPLES)
+
+
+async def test_the_newest_exchange_is_open(library: Path):
+    async with driving(library) as driver:
+        assert len([entry for entry in driver.list.entries if hasattr(entry, "row")]) == len(SAMPLES)
+        chosen = driver.list.chosen
+        assert chosen is not None and driver.screen.player is not None
+        assert driver.screen.player.header["dialect"] == chosen.row.dialect
+
+
+async def test_a_selected_delta_lights_its_transition_and_its_bytes(library: Path):
+    async with driving(library) as driver:
+        assert driver.list.choose("tapes/2026-11-16/000098-roo-xml-good-read.jsonl")
+        await driver.until(lambda: driver.screen.player and driver.screen.player.complete, "the tape is read")
+        player = driver.screen.player
+        assert player is not None
+        client, machine = driver.pane(Pane.CLIENT), driver.pane(Pane.MACHINE)
+        for row in range(client.count()):
+            item = player.item(Pane.CLIENT, row)
+            if not isinstance(item, Delta) or item.kind != "content":
+                continue
+            client.go(row)
+            await driver.pilot.pause()
+            related = player.item(Pane.MACHINE, machine.cursor)
+            assert isinstance(related, Transition) and machine.is_lit(related)
+            raw = b"".join(bytes(player.data[start:end]) for start, end in client.lit)
+            assert raw.decode() == item.text, "the very characters"
+            read = driver.pane(Pane.UPSTREAM).item(driver.pane(Pane.UPSTREAM).cursor)
+            assert isinstance(read, int) and item.text.encode() in player.read(read)
+
+
+async def test_a_selected_read_lights_what_it_became(library: Path):
+    async with driving(library) as driver:
+        player = driver.screen.player
+        assert player is not None
+        upstream, client = driver.pane(Pane.UPSTREAM), driver.pane(Pane.CLIENT)
+        for read in range(player.reads):
+            upstream.go(player.rows_of_reads[read])
+            await driver.pilot.pause()
+            wanted = [
+                row
+                for row in range(client.count())
+                if isinstance(delta := player.item(Pane.CLIENT, row), Delta)
+                and any(
+                    start < player.read_end(read) and end > player.starts[read]
+                    for start, end in player.bytes_of(delta)
+                )
+            ]
+            lit = [row for row in range(client.count()) if client.is_lit(player.item(Pane.CLIENT, row))]
+            assert lit == wanted
+
+
+async def test_v_goes_to_the_row_that_proves_the_verdict(library: Path):
+    async with driving(library) as driver:
+        assert driver.list.choose("tapes/2026-11-16/000099-roo-xml-unclosed-call.jsonl")
+        await driver.until(lambda: driver.screen.player and driver.screen.player.findings, "its findings")
+        await driver.press("v")
+        machine = driver.pane(Pane.MACHINE)
+        assert driver.screen.focused is machine
+        item = machine.item(machine.cursor)
+        assert isinstance(item, Finding) and item.code == "truncated-call"
+        assert "truncated-call" in driver.text(machine)
+
+
+async def test_moving_stops_following_and_counts_what_is_new(library: Path):
+    async with driving(library) as driver:
+        await driver.press("1")
+        upstream = driver.pane(Pane.UPSTREAM)
+        await driver.press("G")
+        assert upstream.follow
+        await driver.press("up", "k")
+        assert not upstream.follow and upstream.cursor == upstream.count() - 3
+        await driver.press("g")
+        assert upstream.cursor == 0
+        await driver.press("end")
+        assert upstream.follow and upstream.cursor == upstream.count() - 1
+
+
+async def test_pause_freezes_the_view(library: Path):
+    async with driving(library) as driver:
+        await driver.press("space")
+        assert driver.screen.paused_at is not None
+        assert all(pane.step is not None for pane in driver.screen.query(TapePane))
+        await driver.press("space")
+        assert driver.screen.paused_at is None
+
+
+async def test_search_in_a_pane(library: Path):
+    async with driving(library) as driver:
+        assert driver.list.choose("tapes/2026-11-16/000099-roo-xml-unclosed-call.jsonl")
+        await driver.until(lambda: driver.screen.player and driver.screen.player.complete, "the tape is read")
+        await driver.press("2", "g", "slash", *"PATH", "enter")
+        machine = driver.pane(Pane.MACHINE)
+        await driver.until(lambda: "<path>" in machine.text(machine.cursor), "the first match")
+        first = machine.cursor
+        await driver.press("n")
+        await driver.until(lambda: machine.cursor > first, "the second match")
+        await driver.press("N")
+        await driver.until(lambda: machine.cursor == first, "back again")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+async def test_every_part_can_be_seen_at_every_size(library: Path, size: tuple[int, int]):
+    async with driving(library, size) as driver:
+        for key, name in (("1", "upstream"), ("2", "machine"), ("3", "client"), ("0", "exchanges")):
+            await driver.press(key)
+            part = driver.screen.query_one(f"#{name}")
+            assert driver.screen.focused is part and part.size.height > 3 and part.size.width > 20
+        await driver.press("2", "z")
+        assert driver.pane(Pane.MACHINE).size.width > size[0] * 0.5
+        await driver.press("escape")
+
+
+async def test_the_mouse_selects(library: Path):
+    async with driving(library) as driver:
+        upstream = driver.pane(Pane.UPSTREAM)
+        await driver.press("1", "g")
+        await driver.pilot.click(upstream, offset=(10, 3))
+        assert upstream.cursor == 2

@@ -1,0 +1,1 @@
+"""The screen. It only ever reads tapes; whatever happens here cannot cut anybody's stream."""

@@ -1,0 +1,119 @@
+"""Untrusted text on the screen: what would steer the terminal is shown, never obeyed.
+
+Nothing in Textual or Rich makes ESC, C1 controls, NUL or bidirectional characters harmless, and a plain `str`
+may be parsed as markup. So whatever comes from a stream, a tape or a file passes through here and leaves as
+segments or as `Content`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from textual.content import Content
+from textual.strip import Strip
+
+from workbench.visible import visible_line, visible_text
+
+# Frequent and harmless: a sign of one cell reads better than an escape. It is dimmed, a real one is not.
+_SIGNS = {"\n": "↵", "\t": "⇥", "\r": "␍"}
+# Everything that is not simply drawn: found in one go, so that ordinary text costs one search.
+_ODD = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_ESCAPED = Style(reverse=True)
+_SIGN = Style(dim=True)
+# Longer than any terminal is wide: the rest of a text cannot be seen anyway.
+LONGEST = 4000
+
+
+def segments(text: str, style: Style) -> Iterator[Segment]:
+    """One line of it, escapes in reverse."""
+    at = 0
+    for match in _ODD.finditer(text):
+        if match.start() > at:
+            yield Segment(text[at : match.start()], style)
+        sign = _SIGNS.get(match[0])
+        if sign is not None:
+            yield Segment(sign, style + _SIGN)
+        else:
+            yield Segment(visible_line(match[0]), style + _ESCAPED)
+        at = match.end()
+    if at < len(text):
+        yield Segment(text[at:], style)
+
+
+def strip_of(pieces: Iterable[tuple[str, Style]], width: int, fill: Style) -> Strip:
+    """One line of a widget: cut where it is full, padded where it is not."""
+    made: list[Segment] = []
+    used = 0
+    for text, style in pieces:
+        for segment in segments(text[:LONGEST], style):
+            length = cell_len(segment.text)
+            if used + length > width:
+                made.append(Segment(_shortened(segment.text, width - used), segment.style))
+                return Strip(made, width)
+            made.append(segment)
+            used += length
+    if used < width:
+        made.append(Segment(" " * (width - used), fill))
+    return Strip(made, width)
+
+
+def _shortened(text: str, width: int) -> str:
+    """The last cell says that there is more."""
+    return set_cell_size(text, width - 1) + "…" if width > 0 else ""
+
+
+def wrapped(pieces: Iterable[tuple[str, Style]], width: int, most: int, fill: Style) -> list[Strip]:
+    """Several lines of a widget, at most so many; the last says when there is more."""
+    lines: list[list[Segment]] = [[]]
+    used = 0
+    for text, style in pieces:
+        for segment in segments(text, style):
+            rest = segment.text
+            while rest:
+                room = width - used
+                part, rest = _split(rest, room)
+                if part:
+                    lines[-1].append(Segment(part, segment.style))
+                    used += cell_len(part)
+                if rest:
+                    if len(lines) == most:
+                        return [_padded(line, width, fill, more=line is lines[-1]) for line in lines]
+                    lines.append([])
+                    used = 0
+    return [_padded(line, width, fill) for line in lines]
+
+
+def _split(text: str, room: int) -> tuple[str, str]:
+    """As much as fits, and the rest. A character wider than the line is left out: it would never fit."""
+    if cell_len(text) <= room:
+        return text, ""
+    used = 0
+    for at, character in enumerate(text):
+        used += cell_len(character)
+        if used > room:
+            return (text[:at], text[at:]) if at or room > 1 else ("", text[1:])
+    return text, ""
+
+
+def _padded(line: list[Segment], width: int, fill: Style, *, more: bool = False) -> Strip:
+    strip = Strip(line).adjust_cell_length(width, fill)
+    if more:
+        strip = Strip([*strip.crop(0, width - 1), Segment("…", fill)], width)
+    return strip
+
+
+def content(text: str) -> Content:
+    """For labels and titles: one line, no markup."""
+    return Content(visible_line(text[:LONGEST]))
+
+
+def paragraph(text: str) -> Content:
+    """For texts in which line breaks count."""
+    return Content(visible_text(text))

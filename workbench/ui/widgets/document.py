@@ -1,0 +1,186 @@
+"""A text laid out as rows of a given width, little by little, so that a huge one holds nothing up."""
+
+from __future__ import annotations
+
+import re
+import time
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from rich.cells import cell_len
+
+from workbench.visible import visible_line
+
+Pieces = list[tuple[str, str]]  # text, and the name of its look
+# With fewer cells than this a text would become a column of letters.
+_NARROWEST = 8
+_SIGNS = "\n\t\r"  # shown as one cell
+_MARKUP = re.compile(r"</?[^\s<>]{1,80}>|<\|[^|<>]{1,80}\|>|\{[{%#].*?[#%}]\}")
+
+
+class Document:
+    """Rows to be drawn. Subclasses lay them out in `_rows`, which pauses (yields) as often as it can."""
+
+    def __init__(self) -> None:
+        self._width = 0
+        self._work: Iterator[None] = iter(())
+
+    def fit(self, width: int) -> None:
+        """Begin anew for a width; nothing happens when it is the same as before."""
+        width = max(width, _NARROWEST)
+        if width != self._width:
+            self._width = width
+            self._clear()
+            self._work = self._rows(width)
+
+    def advance(self, seconds: float) -> bool:
+        """Lay out more for about so long; True while there is more to do."""
+        until = time.perf_counter() + seconds
+        for _ in self._work:
+            if time.perf_counter() >= until:
+                return True
+        return False
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def pieces(self, row: int) -> Pieces:
+        """A row as it is drawn."""
+        raise NotImplementedError
+
+    def columns(self, row: int, width: int) -> list[tuple[Pieces, int]]:
+        """A row as columns, each with its width."""
+        return [(self.pieces(row), width)]
+
+    def text(self, row: int) -> str:
+        return "".join(text for text, _ in self.pieces(row))
+
+    def opened(self, row: int) -> Pieces:
+        """More of a row, shown below it when it is selected."""
+        return []
+
+    def whole(self) -> str:
+        """All of it, as it is copied."""
+        return "\n".join(self.text(row) for row in range(len(self)))
+
+    def matches(self, pattern: re.Pattern[str]) -> list[int]:
+        """The rows in which something is found, in order."""
+        return [row for row in range(len(self)) if pattern.search(self.text(row))]
+
+    def _clear(self) -> None:
+        raise NotImplementedError
+
+    def _rows(self, width: int) -> Iterator[None]:
+        raise NotImplementedError
+
+
+class Sheet(Document):
+    """A document of few rows that are made at once, for any width."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._made: list[Pieces] = []
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def pieces(self, row: int) -> Pieces:
+        return self._made[row]
+
+    def _clear(self) -> None:
+        self._made = []
+
+
+class Source(Document):
+    """Rows that are ranges of one long text."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.source = source
+        self.starts = array("q")
+        self.ends = array("q")
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def whole(self) -> str:
+        return self.source
+
+    def matches(self, pattern: re.Pattern[str]) -> list[int]:
+        """Searched in the source: rows would cut words in two."""
+        if not self.starts:
+            return []
+        found = (bisect_right(self.starts, match.start()) - 1 for match in pattern.finditer(self.source))
+        return list(dict.fromkeys(max(0, row) for row in found))
+
+    def _clear(self) -> None:
+        del self.starts[:], self.ends[:]
+
+    def _row(self, start: int, end: int) -> None:
+        self.starts.append(start)
+        self.ends.append(end)
+
+
+class Prose(Source):
+    """Text with its own line breaks, wrapped between words; headings and markup stand out."""
+
+    def pieces(self, row: int) -> Pieces:
+        text = self.source[self.starts[row] : self.ends[row]]
+        if text.startswith("#"):
+            return [(text, "heading")]
+        return marked(text, _MARKUP, "plain", "key")
+
+    def _rows(self, width: int) -> Iterator[None]:
+        at, end = 0, len(self.source)
+        while at <= end:
+            stop = self.source.find("\n", at)
+            stop = end if stop < 0 else stop
+            for start, cut in cuts(self.source, at, stop, width):
+                self._row(start, cut)
+                yield
+            at = stop + 1
+
+
+def cuts(text: str, start: int, end: int, room: int) -> Iterator[tuple[int, int]]:
+    """A range as rows of at most `room` cells, cut behind a blank where there is one."""
+    if start == end:
+        yield start, end
+    while start < end:
+        cut = fitting(text, start, end, room)
+        if cut < end:
+            blank = text.rfind(" ", start + (cut - start) // 2, cut)
+            cut = blank + 1 if blank >= 0 else cut
+        yield start, cut
+        start = cut
+
+
+def fitting(text: str, start: int, end: int, room: int) -> int:
+    """How far a range may go without taking more than `room` cells; always at least one character."""
+    part = text[start : min(end, start + room)]
+    if part.isascii() and part.isprintable():
+        return start + max(1, len(part))
+    used = 0
+    for at, character in enumerate(part):
+        used += cells(character)
+        if used > room:
+            return start + max(1, at)
+    return start + len(part)
+
+
+def cells(character: str) -> int:
+    """How wide a character is once it is made safe."""
+    if character.isprintable() and character != "\ufe0f":
+        return cell_len(character)
+    return 1 if character in _SIGNS else len(visible_line(character))
+
+
+def marked(text: str, pattern: re.Pattern[str], look: str, other: str) -> Pieces:
+    """A text, with all that matches in another look."""
+    pieces: Pieces = []
+    at = 0
+    for match in pattern.finditer(text):
+        pieces += [(text[at : match.start()], look), (match[0], other)]
+        at = match.end()
+    pieces.append((text[at:], look))
+    return [piece for piece in pieces if piece[0]]

@@ -1,0 +1,141 @@
+"""The list of exchanges: by session, the newest first, each with its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from rich.style import Style
+from textual.strip import Strip
+
+from workbench.library import Row
+from workbench.ui.display import strip_of, wrapped
+from workbench.ui.widgets.rowpane import RowPane
+
+Pieces = list[tuple[str, Style]]
+SIGNS = {"error": "✖", "warning": "▲", "info": "●", "good": "✔", "running": "◌"}
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The line above the exchanges of one conversation."""
+
+    name: str
+    count: int
+    folded: int  # side requests that are not shown
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An exchange and what is to be said of it."""
+
+    row: Row
+    level: str  # error, warning, info, good, running
+    sentence: str
+
+
+Entry = Session | Judged
+
+
+class ExchangeList(RowPane):
+    """Session lines are rows, too, but the cursor passes over them."""
+
+    def __init__(self) -> None:
+        super().__init__(id="exchanges")
+        self.border_title = "Exchanges"
+        self.entries: list[Entry] = []
+        self.follow = False
+
+    def show_entries(self, entries: Sequence[Entry]) -> None:
+        """Another list; the selected exchange stays selected wherever it is now."""
+        chosen = self.chosen
+        self.entries = list(entries)
+        places = {entry.row.path: at for at, entry in enumerate(self.entries) if isinstance(entry, Judged)}
+        at = places.get(chosen.row.path, -1) if chosen is not None else -1
+        if at < 0:
+            at = next(iter(places.values()), -1)
+        moved = chosen is None or at < 0 or self.entries[at].row.path != chosen.row.path  # type: ignore[union-attr]
+        self.set_reactive(RowPane.cursor, at)
+        self.show()
+        if moved and at >= 0:
+            self.post_message(self.Moved(self, at))
+
+    @property
+    def chosen(self) -> Judged | None:
+        entry = self.entries[self.cursor] if 0 <= self.cursor < len(self.entries) else None
+        return entry if isinstance(entry, Judged) else None
+
+    def choose(self, path: str) -> bool:
+        """Select an exchange by its tape."""
+        for at, entry in enumerate(self.entries):
+            if isinstance(entry, Judged) and entry.row.path == path:
+                self.go(at)
+                return True
+        return False
+
+    # -- rows
+
+    def count(self) -> int:
+        return len(self.entries)
+
+    def go(self, row: int, *, tell: bool = True) -> None:
+        row = max(0, min(row, self.count() - 1))
+        way = 1 if row >= self.cursor else -1
+        for at in (
+            *range(row, self.count() if way > 0 else -1, way),
+            *range(row, -1 if way > 0 else self.count(), -way),
+        ):
+            if isinstance(self.entries[at], Judged):
+                super().go(at, tell=tell)
+                self.follow = False
+                return
+
+    def draw(self, row: int, width: int) -> Strip:
+        entry = self.entries[row]
+        pieces = self._session(entry) if isinstance(entry, Session) else self._exchange(entry)
+        return strip_of(pieces, width, self.look("plain"))
+
+    def _session(self, session: Session) -> Pieces:
+        folded = f" (+{session.folded} side)" if session.folded else ""
+        return [(f"─ {session.name} ", self.look("strong")), (f"{session.count}{folded}", self.look("dim"))]
+
+    def _exchange(self, entry: Judged) -> Pieces:
+        row = entry.row
+        calls = f"{row.calls}⚒ " if row.calls else "   "
+        ttfb = f"{row.ttfb:5.1f}s " if row.ttfb is not None else "     – "
+        return [
+            (f" {SIGNS.get(entry.level, '●')} ", self.look(_look(entry.level))),
+            (datetime.fromtimestamp(row.started).strftime("%H:%M:%S "), self.look("dim")),
+            (calls, self.look("good")),
+            (entry.sentence + "  ", self.look("plain")),
+            (f"{row.model or '?'} ", self.look("bright")),
+            (f"{row.dialect} {ttfb}{row.chunks} reads", self.look("dim")),
+        ]
+
+    def opened(self, row: int, width: int, most: int) -> list[Strip]:
+        entry = self.entries[row]
+        if not isinstance(entry, Judged):
+            return []
+        facts = entry.row
+        ttfb = "–" if facts.ttfb is None else f"{facts.ttfb:.2f} s"
+        took = "–" if facts.duration is None else f"{facts.duration:.1f} s"
+        pieces: Pieces = [
+            (f"   {entry.sentence}  ", self.look(_look(entry.level))),
+            (
+                f"{facts.model or '?'} · {facts.dialect} · {facts.state} · first byte {ttfb} · {took} · ",
+                self.look("dim"),
+            ),
+            (f"{facts.chunks} reads · {facts.calls} calls · {facts.id}", self.look("dim")),
+        ]
+        return wrapped(pieces, width, min(most, 4), self.look("plain"))
+
+    def text(self, row: int) -> str:
+        entry = self.entries[row]
+        if isinstance(entry, Session):
+            return entry.name
+        return f"{entry.sentence} {entry.row.model} {entry.row.dialect} {entry.row.id}"
+
+
+def _look(level: str) -> str:
+    return level if level in ("error", "warning", "good") else "info"

@@ -1,0 +1,147 @@
+"""JSON with a line for each value, made from its text: what it says is kept to the last digit."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from workbench.ui.widgets.document import Pieces, Source, cuts
+
+# The text is never parsed into values: a number may be too long for any, a nesting too deep, and what is not
+# JSON at all (`[DONE]`, half an object) has to be shown as well.
+_TOKEN = re.compile(r'\s+|[{}\[\],:]|"(?:[^"\\]++|\\.)*+"?|[^\s{}\[\],:"]++', re.DOTALL)
+_STEP = 2
+# Deeper than this only the number grows, or there would be no room for what is said.
+_DEEPEST = 16
+_NUMBER = re.compile(r"-?\d")
+
+
+class JsonText(Source):
+    """A row is a range of the text and a depth; a long string takes several rows."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(source)
+        self.depths = array("q")
+        self._inside = bytearray()  # the row goes on in a value that began above
+
+    def _clear(self) -> None:
+        super()._clear()
+        del self.depths[:], self._inside[:]
+
+    def _rows(self, width: int) -> Iterator[None]:
+        for start, end, depth in _lines(self.source):
+            if start < 0:
+                yield
+                continue
+            # One cell is for the blank behind the colon.
+            room = max(_STEP * 4, width - self._indent(depth) - 1)
+            for number, (begin, stop) in enumerate(cuts(self.source, start, end, room)):
+                self._row(begin, stop)
+                self.depths.append(depth)
+                self._inside.append(number > 0)
+                yield
+
+    def _indent(self, depth: int) -> int:
+        return _STEP * min(depth, _DEEPEST) + (len(f"{depth} ") if depth > _DEEPEST else 0)
+
+    def pieces(self, row: int) -> Pieces:
+        depth = self.depths[row]
+        indent = " " * (_STEP * min(depth, _DEEPEST))
+        pieces: Pieces = [(indent + (f"{depth} " if depth > _DEEPEST else ""), "dim")]
+        first = row
+        while first and self._inside[first]:
+            # A long way up only for a long string: then what it is can be told without its beginning.
+            first -= 1
+            if row - first > 50:
+                return [*pieces, (self._between(row), "string")]
+        return pieces + self._coloured(self.starts[first], self.starts[row], self.ends[row])
+
+    def _between(self, row: int) -> str:
+        return self.source[self.starts[row] : self.ends[row]]
+
+    def _coloured(self, begin: int, start: int, end: int) -> Pieces:
+        """The tokens of a line that begins at `begin`, as far as they are in the row."""
+        pieces: Pieces = []
+        keyed = _is_keyed(self.source, begin)
+        for match in _TOKEN.finditer(self.source, begin):
+            if match.start() >= end:
+                break
+            look = _look(match[0][:2], keyed)
+            keyed = keyed and not match[0].startswith('"')
+            text = self.source[max(start, match.start()) : min(end, match.end())]
+            if text:
+                pieces.append((text, look))
+            if text == ":" and keyed is False and self.source[match.end() : match.end() + 1] != " ":
+                pieces.append((" ", look))
+        return pieces
+
+    def row_of(self, character: int) -> int:
+        """The row in which a character of the text is."""
+        return max(0, bisect_right(self.starts, character) - 1)
+
+    def whole(self) -> str:
+        return pretty(self.source)
+
+
+def pretty(text: str) -> str:
+    """All of it with line breaks and indentation."""
+    lines = (f"{' ' * (_STEP * depth)}{text[start:end]}" for start, end, depth in _lines(text) if start >= 0)
+    return "\n".join(lines)
+
+
+def _lines(text: str) -> Iterator[tuple[int, int, int]]:
+    """Lines as ranges with their depth; a start below zero says that there is none yet."""
+    depth, start, last = 0, -1, -1
+    matches = _TOKEN.finditer(text)
+    opened = False  # the last thing was an opening bracket, still on its line
+    for number, match in enumerate(matches):
+        token = match[0]
+        if token.isspace():
+            if start >= 0 and last >= 0 and text[last - 1] == ":":
+                last = match.end()
+            continue
+        if number % 64 == 63:
+            yield -1, -1, 0
+        if token in "]}":
+            if opened:
+                opened, last, depth = False, match.end(), depth - 1
+                continue
+            if start >= 0:
+                yield start, last, depth
+            depth = max(0, depth - 1)
+            start, last = match.start(), match.end()
+            continue
+        if opened:
+            yield start, last, depth - 1
+            start, opened = -1, False
+        if token == ",":
+            yield (start if start >= 0 else match.start()), match.end(), depth
+            start = last = -1
+            continue
+        start = match.start() if start < 0 else start
+        last = match.end()
+        if token in "[{":
+            opened, depth = True, depth + 1
+    if start >= 0:
+        yield start, last, depth - opened
+
+
+def _is_keyed(text: str, begin: int) -> bool:
+    """Whether a line begins with a key."""
+    match = _TOKEN.match(text, begin)
+    if match is None or not match[0].startswith('"'):
+        return False
+    at = match.end()
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return text[at : at + 1] == ":"
+
+
+def _look(token: str, key: bool) -> str:
+    if token.startswith('"'):
+        return "key" if key else "string"
+    if _NUMBER.match(token):
+        return "value"
+    return "dim" if token[0] in "{}[],:" else "value" if token[0].isalpha() else "plain"

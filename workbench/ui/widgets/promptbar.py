@@ -1,0 +1,76 @@
+"""A line at the bottom to type into: what to search for, which exchanges to show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeAlias
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from workbench.ui.display import content
+
+Purpose: TypeAlias = Literal["search", "filter"]
+_PLACEHOLDERS = {
+    "search": "text in this pane; enter finds it, n and N go on",
+    "filter": 'model:qwen verdict:leak finding:unclosed* has:call text:"…" -has:reasoning',
+}
+
+
+class PromptBar(Horizontal):
+    """Hidden until it is asked for."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "Close", id="prompt.close", tooltip="Close this line"),
+    ]
+
+    @dataclass
+    class Entered(Message):
+        """Somebody typed something and pressed enter."""
+
+        purpose: Purpose
+        text: str
+
+    @dataclass
+    class Closed(Message):
+        """The line is gone again."""
+
+        purpose: Purpose
+
+    def __init__(self) -> None:
+        super().__init__(id="prompt")
+        self.purpose: Purpose = "search"
+        self._label = Static("", id="prompt-label", markup=False)
+        self._problem = Static("", id="prompt-problem", markup=False)
+        self._input = Input(id="prompt-input", select_on_focus=True)
+        self.display = False
+
+    def compose(self) -> ComposeResult:
+        yield self._label
+        yield self._input
+        yield self._problem
+
+    def ask(self, purpose: Purpose, text: str = "") -> None:
+        self.purpose = purpose
+        self._label.update("/ " if purpose == "search" else "filter ")
+        self._input.placeholder = _PLACEHOLDERS[purpose]
+        self._input.value = text
+        self.complain("")
+        self.display = True
+        self._input.focus()
+
+    def complain(self, sentence: str) -> None:
+        """Why what was typed cannot be used."""
+        self._problem.update(content(sentence))
+        self._problem.display = bool(sentence)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.post_message(self.Entered(self.purpose, event.value))
+
+    def action_close(self) -> None:
+        self.display = False
+        self.post_message(self.Closed(self.purpose))

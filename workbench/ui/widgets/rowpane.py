@@ -1,0 +1,277 @@
+"""A list of rows that may be endless: it draws what can be seen and knows nothing of the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.widget import Widget
+
+_BAR, _THUMB = "│", "┃"
+
+
+class RowPane(Widget, can_focus=True):
+    """One row is one line, but for the selected one, which may open below itself.
+
+    No `virtual_size` and no children: setting the one lays out the whole screen anew, the others cost
+    memory. So a hundred thousand rows are as cheap as ten.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "row--plain", "row--dim", "row--bright", "row--strong", "row--number", "row--cursor",
+        "row--cursor-idle", "row--related", "row--mark", "row--error", "row--warning", "row--info",
+        "row--good", "row--bar",
+        "row--call-0", "row--call-1", "row--call-2", "row--call-3", "row--call-4", "row--call-5",
+    }  # fmt: skip
+    DEFAULT_CLASSES = "rowpane"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "move(1)", "Down", id="row.down", show=False, tooltip="The next row"),
+        Binding("up,k", "move(-1)", "Up", id="row.up", show=False, tooltip="The previous row"),
+        Binding(
+            "pagedown,ctrl+d", "page(1)", "Page down", id="row.page-down", show=False, tooltip="A page on"
+        ),
+        Binding("pageup,ctrl+u", "page(-1)", "Page up", id="row.page-up", show=False, tooltip="A page back"),
+        Binding("home,g", "first", "First", id="row.first", show=False, tooltip="The first row"),
+        Binding("end,G", "last", "Last", id="row.last", show=False, tooltip="The last row, and follow"),
+    ]
+
+    cursor: reactive[int] = reactive(-1, init=False)
+    follow: reactive[bool] = reactive(True, init=False)
+
+    @dataclass
+    class Moved(Message):
+        """The user chose another row."""
+
+        pane: RowPane
+        row: int
+
+        @property
+        def control(self) -> RowPane:
+            return self.pane
+
+    @dataclass
+    class Opened(Message):
+        """Enter, or a second click, on a row."""
+
+        pane: RowPane
+        row: int
+
+        @property
+        def control(self) -> RowPane:
+            return self.pane
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.top = 0
+        self.seen = 0  # rows there were when following stopped
+        self._layout_of: list[tuple[int, int]] = []  # for each line of the screen: row, and line within it
+        self._open: list[Strip] = []  # the selected row, opened
+        self._styles: dict[str, Style] = {}
+        self._dragging = False
+
+    # -- for subclasses
+
+    def count(self) -> int:
+        """How many rows there are now."""
+        raise NotImplementedError
+
+    def draw(self, row: int, width: int) -> Strip:
+        """One row as one line."""
+        raise NotImplementedError
+
+    def opened(self, row: int, width: int, most: int) -> list[Strip]:
+        """More lines for the selected row, below it; none where one line says it all."""
+        return []
+
+    def text(self, row: int) -> str:
+        """A row as it is searched and copied."""
+        raise NotImplementedError
+
+    # -- styles
+
+    def look(self, name: str) -> Style:
+        """A component's style; asked for so often that the answer is kept."""
+        style = self._styles.get(name)
+        if style is None:
+            style = self._styles[name] = self.get_component_rich_style(f"row--{name}", partial=True)
+        return style
+
+    def notify_style_update(self) -> None:
+        self._styles.clear()
+        super().notify_style_update()
+
+    # -- what is seen
+
+    @property
+    def fresh(self) -> int:
+        """Rows that came since following stopped."""
+        return 0 if self.follow else max(0, self.count() - self.seen)
+
+    def grown(self) -> None:
+        """There may be more rows than before."""
+        if self.follow and self.count():
+            self.set_reactive(RowPane.cursor, self.count() - 1)
+        self.show()
+
+    def show(self) -> None:
+        """Draw it anew."""
+        self._arrange()
+        self.refresh()
+
+    def _arrange(self) -> None:
+        """Which row is on which line; the selected one stays in sight, opened as far as there is room."""
+        height, width, count = self.size.height, self.size.width - 1, self.count()
+        if height <= 0 or width <= 0 or not count:
+            self._layout_of, self._open = [], []
+            return
+        cursor = min(self.cursor, count - 1)
+        self._open = self.opened(cursor, width, max(0, height // 2)) if cursor >= 0 else []
+        self._keep_in_sight(cursor, height, count)
+        lines: list[tuple[int, int]] = []
+        row = self.top
+        while len(lines) < height and row < count:
+            lines.append((row, 0))
+            if row == cursor:
+                lines += [(row, line + 1) for line in range(len(self._open))]
+            row += 1
+        self._layout_of = lines[:height]
+
+    def _keep_in_sight(self, cursor: int, height: int, count: int) -> None:
+        extra = len(self._open)
+        if cursor >= 0:
+            if cursor < self.top:
+                self.top = cursor
+            elif cursor + extra >= self.top + height:
+                self.top = cursor + extra - height + 1
+        self.top = max(0, min(self.top, count + extra - height))
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width - 1
+        plain = self.look("plain")
+        if y >= len(self._layout_of):
+            strip = Strip.blank(width, plain)
+        else:
+            row, line = self._layout_of[y]
+            strip = self._open[line - 1] if line else self._drawn(row, width)
+            strip = self._selected(strip, y).apply_offsets(0, y)
+        return Strip([*strip, Segment(self._bar(y), self.look("bar"))], width + 1)
+
+    def _drawn(self, row: int, width: int) -> Strip:
+        strip = self.draw(row, width)
+        if row == self.cursor:
+            strip = strip.apply_style(self.look("cursor" if self.has_focus else "cursor-idle"))
+        return strip
+
+    def _bar(self, y: int) -> str:
+        """A scroll bar of our own: where we are, and how much there is."""
+        count, height = self.count(), self.size.height
+        if count <= height:
+            return " "
+        size = max(1, height * height // count)
+        start = round(self.top * (height - size) / max(1, count - height))
+        return _THUMB if start <= y < start + size else _BAR
+
+    # -- selecting text with the mouse
+
+    def _selected(self, strip: Strip, y: int) -> Strip:
+        selection = self.text_selection
+        span = None if selection is None else selection.get_span(y)
+        if span is None:
+            return strip
+        start, end = span
+        end = strip.cell_length if end == -1 else min(end, strip.cell_length)
+        style = self.screen.get_component_rich_style("screen--selection")
+        parts = (strip.crop(0, start), strip.crop(start, end).apply_style(style), strip.crop(end))
+        return Strip.join(parts)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        width = self.size.width - 1
+        lines = [
+            (self._open[line - 1] if line else self.draw(row, width)).text for row, line in self._layout_of
+        ]
+        return selection.extract("\n".join(lines)), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        self.refresh()
+
+    # -- moving
+
+    def go(self, row: int, *, tell: bool = True) -> None:
+        """Select a row. The last one follows what comes, any other one stands still."""
+        count = self.count()
+        if not count:
+            return
+        row = max(0, min(row, count - 1))
+        follows = row == count - 1
+        if self.follow and not follows:
+            self.seen = count
+        self.follow = follows
+        self.set_reactive(RowPane.cursor, row)
+        self.show()
+        if tell:
+            self.post_message(self.Moved(self, row))
+
+    def action_move(self, by: int) -> None:
+        self.go(self.cursor + by)
+
+    def action_page(self, by: int) -> None:
+        self.go(self.cursor + by * max(1, self.size.height - 2))
+
+    def action_first(self) -> None:
+        self.go(0)
+
+    def action_last(self) -> None:
+        self.go(self.count() - 1)
+
+    def scroll_rows(self, by: int) -> None:
+        """Look elsewhere; the selected row comes along only as far as it has to."""
+        height, count = self.size.height, self.count()
+        top = max(0, min(self.top + by, max(0, count - height)))
+        if top != self.top:
+            self.top = top
+            self.go(max(top, min(self.cursor, top + max(0, height - 1 - len(self._open)))))
+
+    def row_at(self, y: int) -> int | None:
+        return self._layout_of[y][0] if 0 <= y < len(self._layout_of) else None
+
+    def _on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self.scroll_rows(3)
+
+    def _on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self.scroll_rows(-3)
+
+    async def _on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        if offset.x >= self.size.width - 1:
+            self.go(offset.y * self.count() // max(1, self.size.height))
+            return
+        row = self.row_at(offset.y)
+        if row is not None:
+            self.go(row)
+            if event.chain > 1:
+                self.post_message(self.Opened(self, row))
+
+    def _on_resize(self, event: events.Resize) -> None:
+        self.show()
+
+    def _on_focus(self, event: events.Focus) -> None:
+        self.refresh()
+
+    def _on_blur(self, event: events.Blur) -> None:
+        self.refresh()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return max(1, self.count())

@@ -1,0 +1,101 @@
+"""A pane of the stream screen: rows of a tape, with those that belong to the selected one lit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.style import Style
+from textual.strip import Strip
+
+from transformer.records import Ranges
+from workbench.player import Pane, Player
+from workbench.player.links import overlap
+from workbench.player.player import Item
+from workbench.ui.display import strip_of, wrapped
+from workbench.ui.widgets.rowpane import RowPane
+
+CALLS = 6  # colours for calls, then they begin again
+Pieces = list[tuple[str, Style]]
+
+
+class TapePane(RowPane):
+    """Shows the player's rows up to `step`; None means up to now."""
+
+    PANE: ClassVar[Pane]
+    NAME: ClassVar[str]
+
+    def __init__(self) -> None:
+        super().__init__(id=self.NAME.lower(), classes="rowpane tapepane")
+        self.player: Player | None = None
+        self.step: int | None = None
+        self.lit: Ranges = ()  # upstream bytes of the row that is selected in some pane
+        self.border_title = self.NAME
+
+    def play(self, player: Player | None) -> None:
+        """Show another tape."""
+        self.player, self.lit, self.step = player, (), None
+        self.top, self.follow = 0, True
+        self.set_reactive(RowPane.cursor, -1)
+        self.grown()
+
+    def light(self, ranges: Ranges) -> None:
+        if ranges != self.lit:
+            self.lit = ranges
+            self.refresh()
+
+    # -- rows
+
+    def count(self) -> int:
+        if self.player is None:
+            return 0
+        rows = self.player.rows(self.PANE)
+        return len(rows) if self.step is None else rows.known_at(self.step)
+
+    def item(self, row: int) -> Item:
+        assert self.player is not None
+        return self.player.item(self.PANE, row)
+
+    def is_lit(self, item: Item) -> bool:
+        assert self.player is not None
+        return bool(self.lit) and overlap(self.player.bytes_of(item), self.lit)
+
+    def draw(self, row: int, width: int) -> Strip:
+        item = self.item(row)
+        strip = strip_of(self.pieces(item), width, self.look("plain"))
+        chosen = row == self.cursor and self.has_focus
+        return strip.apply_style(self.look("related")) if not chosen and self.is_lit(item) else strip
+
+    def opened(self, row: int, width: int, most: int) -> list[Strip]:
+        pieces = self.details(self.item(row))
+        if not pieces:
+            return []
+        plain = self.look("plain")
+        indent = "  "
+        lines = wrapped(pieces, width - len(indent), most, plain)
+        return [Strip.join((strip_of([(indent, plain)], len(indent), plain), line)) for line in lines]
+
+    def text(self, row: int) -> str:
+        item = self.item(row)
+        return "".join(text for text, _ in self.details(item) or self.pieces(item))
+
+    # -- for subclasses
+
+    def pieces(self, item: Item) -> Pieces:
+        """A row as one line."""
+        raise NotImplementedError
+
+    def details(self, item: Item) -> Pieces:
+        """All of a row, where one line is too short for it."""
+        return []
+
+    # -- shared looks
+
+    def rail(self, call: int | None) -> tuple[str, Style]:
+        """Which call a row belongs to: a colour, and a number for those who see none."""
+        if call is None:
+            return "  ", self.look("plain")
+        return f"{call % 10}▌", self.look(f"call-{call % CALLS}")
+
+    def clock(self, item: Item) -> tuple[str, Style]:
+        assert self.player is not None
+        return f"{self.player.time(item):8.3f} ", self.look("dim")

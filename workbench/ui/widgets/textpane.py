@@ -1,0 +1,155 @@
+"""A pane that shows a document: it moves in it, searches it, copies it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from typing import ClassVar
+
+from textual import events
+from textual.strip import Strip
+from textual.timer import Timer
+
+from workbench.ui.display import strip_of, wrapped
+from workbench.ui.widgets.document import Document, Pieces, Prose, marked
+from workbench.ui.widgets.rowpane import RowPane
+
+_SLICE = 0.01  # seconds of laying out between two looks at the keyboard
+_PAUSE = 0.02
+
+
+class TextPane(RowPane):
+    """Rows come from the document; while it is still being laid out there are more every moment."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "row--heading", "row--key", "row--string", "row--value", "row--added", "row--removed", "row--found",
+        "row--current",
+    }  # fmt: skip
+
+    def __init__(self, title: str, *, id: str) -> None:
+        super().__init__(id=id, classes="textpane")
+        self.document: Document = Prose("")
+        self.title = title
+        self.border_title = title
+        self.pattern: re.Pattern[str] | None = None
+        self.found: list[int] = []
+        self._timer: Timer | None = None
+        self._wanted = 0  # the row to be selected as soon as it is there
+        self.set_reactive(RowPane.follow, False)
+
+    # -- the document
+
+    def show_document(self, document: Document, row: int = 0) -> None:
+        """Show another one, from a row on."""
+        self.document = document
+        self.top = 0
+        self._lay_out(row)
+
+    def _lay_out(self, row: int) -> None:
+        self._wanted = row
+        self.set_reactive(RowPane.cursor, 0)
+        width = self.size.width - 1
+        if width > 0:
+            self.document.fit(width)
+            self._advance()
+
+    def _advance(self) -> None:
+        more = self.document.advance(_SLICE)
+        if self._wanted and (len(self.document) > self._wanted or not more):
+            self._reach(min(self._wanted, len(self.document) - 1))
+        if more and self._timer is None:
+            self._timer = self.set_interval(_PAUSE, self._advance)
+        elif not more:
+            if self._timer is not None:
+                self._timer.stop()
+                self._timer = None
+            self._search_again()
+        self.show()
+
+    def _reach(self, row: int) -> None:
+        """A few rows above it are seen as well."""
+        self._wanted = 0
+        self.top = max(0, row - 2)
+        self.set_reactive(RowPane.cursor, max(0, row))
+
+    @property
+    def busy(self) -> bool:
+        return self._timer is not None
+
+    def _on_resize(self, event: events.Resize) -> None:
+        """A share of the way down stays the same share."""
+        count = self.count()
+        row = self._wanted or self.cursor
+        share = row / count if count > 1 else 0
+        before = self.document._width
+        self.document.fit(self.size.width - 1)
+        if self.document._width != before:
+            self._lay_out(row if not before else 0)
+            self.go(round(share * self.count()), tell=False) if before and share else None
+        self.show()
+
+    # -- rows
+
+    def count(self) -> int:
+        return len(self.document)
+
+    def draw(self, row: int, width: int) -> Strip:
+        plain = self.look("plain")
+        columns = self.document.columns(row, width)
+        strips = [
+            strip_of([(text, self.look(look)) for text, look in self._found_in(pieces)], room, plain)
+            for pieces, room in columns
+        ]
+        return strips[0] if len(strips) == 1 else Strip.join(strips)
+
+    def _found_in(self, pieces: Pieces) -> Pieces:
+        if self.pattern is None:
+            return pieces
+        found: Pieces = []
+        for text, look in pieces:
+            found += marked(text, self.pattern, look, "found")
+        return found
+
+    def opened(self, row: int, width: int, most: int) -> list[Strip]:
+        pieces = self.document.opened(row)
+        if not pieces:
+            return []
+        return wrapped([(text, self.look(look)) for text, look in pieces], width, most, self.look("plain"))
+
+    def text(self, row: int) -> str:
+        return self.document.text(row)
+
+    # -- searching
+
+    def search(self, needle: str) -> bool:
+        """Mark what is found, and go to the first of it from here on; False when there is none."""
+        self.pattern = re.compile(re.escape(needle), re.IGNORECASE) if needle else None
+        self._search_again()
+        self.refresh()
+        if not self.found:
+            return False
+        at = bisect_left(self.found, max(0, self.cursor))
+        self.go(self.found[at % len(self.found)])
+        return True
+
+    def _search_again(self) -> None:
+        self.found = self.document.matches(self.pattern) if self.pattern is not None else []
+
+    def search_on(self, way: int) -> bool:
+        """To the next match, or the one before; around the end."""
+        if not self.found:
+            return False
+        at = (
+            bisect_right(self.found, self.cursor) if way > 0 else bisect_left(self.found, self.cursor) - 1
+        )
+        self.go(self.found[at % len(self.found)])
+        return True
+
+    @property
+    def place(self) -> str:
+        """Where one is among the matches."""
+        if self.pattern is None:
+            return ""
+        if not self.found:
+            return "not found"
+        return f"{bisect_right(self.found, max(0, self.cursor))} of {len(self.found)} lines"

@@ -1,0 +1,134 @@
+"""The left pane: what upstream sent, read by read, exactly as it came."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from transformer.records import Event
+from workbench.player import Pane, Player
+from workbench.player.player import Item
+from workbench.tape import Line
+from workbench.ui.widgets.tapepane import Pieces, TapePane
+
+# The strings of an event that say something; everything around them is framing.
+_SAYS = re.compile(
+    rb'"(?:content|reasoning|reasoning_content|arguments|name|finish_reason|message|text)"\s*+:\s*+'
+    rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"',
+    re.DOTALL,
+)
+
+
+class Run(NamedTuple):
+    """Bytes of a read that are alike."""
+
+    start: int
+    end: int
+    says: bool
+
+
+class UpstreamPane(TapePane):
+    PANE = Pane.UPSTREAM
+    NAME = "Upstream"
+
+    def pieces(self, item: Item) -> Pieces:
+        assert self.player is not None
+        if isinstance(item, Line):
+            return [("  ", self.look("plain")), self.clock(item), *self._line(item)]
+        assert isinstance(item, int)
+        start, end = self.player.starts[item], self.player.read_end(item)
+        head: Pieces = [
+            self.rail(self._call(item)),
+            (f"{item + 1:5} ", self.look("number")),
+            self.clock(item),
+            (f"{end - start:5} ", self.look("dim")),
+        ]
+        runs = runs_of(self.player, item)
+        if any(run.says for run in runs):
+            return head + [piece for run in runs for piece in self._short(run)]
+        return head + [piece for run in runs for piece in self._marked(run)]
+
+    def details(self, item: Item) -> Pieces:
+        assert self.player is not None
+        if not isinstance(item, int):
+            return []
+        return [piece for run in runs_of(self.player, item) for piece in self._marked(run)]
+
+    def _call(self, read: int) -> int | None:
+        assert self.player is not None
+        calls = (self.player.call_of_event.get(event.number) for event in self.player.events_in(read))
+        return next((call for call in calls if call is not None), None)
+
+    def _short(self, run: Run) -> Pieces:
+        """Framing that stands around what is said takes one cell."""
+        return self._marked(run) if run.says else [("…", self.look("dim"))]
+
+    def _marked(self, run: Run) -> Pieces:
+        """A run, with the very characters marked that the selected row comes from."""
+        assert self.player is not None
+        look = self.look("bright" if run.says else "dim")
+        data = self.player.data
+        pieces: Pieces = []
+        at = run.start
+        for start, end in self.lit:
+            start, end = max(start, at), min(end, run.end)
+            if start < end:
+                pieces += [(decoded(data[at:start]), look), (decoded(data[start:end]), self.look("mark"))]
+                at = end
+        pieces.append((decoded(data[at : run.end]), look))
+        return [piece for piece in pieces if piece[0]]
+
+    def _line(self, line: Line) -> Pieces:
+        value = line.value
+        if line.kind == "status":
+            kinds = [str(pair[1]) for pair in value.get("headers", ()) if _is_content_type(pair)]
+            look = self.look("good" if str(value.get("status", ""))[:1] == "2" else "error")
+            return [(f"HTTP {value.get('status')} ", look), (" ".join(kinds), self.look("dim"))]
+        if line.kind == "end":
+            error = value.get("error")
+            said = error.get("message") if isinstance(error, dict) else error
+            look = self.look("error" if error else "dim")
+            return [(f"■ {value.get('end')}", look), (f"  {said}" if said else "", look)]
+        if line.kind == "damaged":
+            return [("a damaged line of the tape", self.look("error"))]
+        return [(str(dict(value)), self.look("warning"))]
+
+
+def _is_content_type(pair: object) -> bool:
+    return isinstance(pair, list | tuple) and len(pair) == 2 and str(pair[0]).lower() == "content-type"
+
+
+def decoded(data: bytes | bytearray) -> str:
+    """As text; a character that the read cut in two shows its bytes."""
+    return data.decode("utf-8", "backslashreplace")
+
+
+def runs_of(player: Player, read: int) -> list[Run]:
+    """A read as framing and what is said, in turns."""
+    start, end = player.starts[read], player.read_end(read)
+    runs: list[Run] = []
+    at = start
+    for begin, stop in _said(player, read, start, end):
+        begin, stop = max(begin, at), min(stop, end)
+        if begin < stop:
+            runs += [Run(at, begin, False), Run(begin, stop, True)]
+            at = stop
+    runs.append(Run(at, end, False))
+    return [run for run in runs if run.start < run.end]
+
+
+def _said(player: Player, read: int, start: int, end: int) -> Iterator[tuple[int, int]]:
+    if player.mode == "message":
+        yield from (match.span(1) for match in _SAYS.finditer(player.data, start, end))
+        return
+    for event in player.events_in(read):
+        yield from _said_in(event)
+
+
+def _said_in(event: Event) -> Iterator[tuple[int, int]]:
+    if len(event.lines) != 1:
+        return
+    first = event.lines[0][0]
+    for match in _SAYS.finditer(event.data):
+        yield first + match.start(1), first + match.end(1)
