@@ -192,3 +192,23 @@ async def test_the_mouse_selects(library: Path):
         await driver.press("1", "g")
         await driver.pilot.click(upstream, offset=(10, 3))
         assert upstream.cursor == 2
+
+
+async def test_every_action_is_in_the_palette(library: Path):
+    async with driving(library) as driver:
+        await driver.press("1")
+        offered = {command.title for command in driver.app.get_system_commands(driver.screen)}
+        for active in driver.screen.active_bindings.values():
+            if active.binding.id and not active.binding.system:
+                assert active.binding.description in offered
+                assert active.binding.tooltip, active.binding
+        assert {"Why", "Search", "Pause", "Zoom", "Exact", "Quit"} <= offered
+
+
+async def test_exact_shows_the_framing(library: Path):
+    async with driving(library) as driver:
+        await driver.press("1", "g")
+        upstream = driver.pane(Pane.UPSTREAM)
+        before = driver.text(upstream).count("data: {")
+        await driver.press("x")
+        assert driver.text(upstream).count("data: {") > before + 3

@@ -8,6 +8,7 @@ segments or as `Content`.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable, Iterator
 
 from rich.cells import cell_len, set_cell_size
@@ -88,6 +89,14 @@ def wrapped(pieces: Iterable[tuple[str, Style]], width: int, most: int, fill: St
                     lines.append([])
                     used = 0
     return [_padded(line, width, fill) for line in lines]
+
+
+def sentence(text: str, style: Style, width: int, most: int, fill: Style) -> list[Strip]:
+    """Prose of ours, broken between words."""
+    lines = textwrap.wrap(visible_line(text), max(8, width)) or [""]
+    if len(lines) > most:
+        lines = [*lines[: most - 1], lines[most - 1][: width - 1] + "…"] if most else []
+    return [strip_of([(line, style)], width, fill) for line in lines]
 
 
 def _split(text: str, room: int) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from pathlib import Path
 from typing import ClassVar
@@ -139,6 +140,7 @@ class StreamScreen(Screen[None]):
 
     def open(self, path: Path) -> None:
         """Show another tape; its first rows at once, the rest in slices."""
+        gc.unfreeze()  # the tape before may go
         self.tail = Tail(path)
         self.paused_at = None
         self.tail.advance(0.05)
@@ -153,6 +155,10 @@ class StreamScreen(Screen[None]):
         tail = self.tail
         if tail is None or (not tail.advance(_SLICE) and not self._still_growing()):
             return
+        if tail.behind:
+            # A long tape's records live as long as it is shown: looking through them for garbage again and
+            # again would be the longest pause of all.
+            gc.freeze()
         for pane in self._panes:
             if pane.player is not tail.player:
                 pane.play(tail.player)

@@ -44,23 +44,21 @@ class MachinePane(TapePane):
         look = self.look(level if level in SIGNS else "info")
         return [(f"{SIGNS.get(level, '●')} {code} ", look), (message, self.look("plain"))]
 
-    def details(self, item: Item) -> Pieces:
+    def remark(self, item: Item) -> str:
         if isinstance(item, Finding):
-            return [(item.message, self.look("plain"))]
+            return item.message
         if isinstance(item, Line):
-            return [(str(item.value.get("message")), self.look("plain"))]
+            return str(item.value.get("message"))
         assert isinstance(item, Transition) and self.player is not None
-        dialect = DIALECTS.get(self.player.dialect)
-        rules = dialect.transitions if dialect is not None else {}
-        why = next(
-            (
-                rule.why
-                for (state, token), rule in rules.items()
-                if (state, token) == (item.state, item.token)
-            ),
-            "",
-        )
-        pieces: Pieces = [(f"{item.token}: {why}  ", self.look("dim")), (item.text, self.look("bright"))]
-        if item.held:
-            pieces.append((f"  {item.held} characters held back", self.look("warning")))
-        return pieces
+        held = f" {item.held} characters are held back." if item.held else ""
+        return f"{item.token}: {why(self.player.dialect, item)}.{held}"
+
+    def details(self, item: Item) -> Pieces:
+        return [(item.text, self.look("bright"))] if isinstance(item, Transition) and item.text else []
+
+
+def why(dialect: str, step: Transition) -> str:
+    """The reason that the table gives for a rule."""
+    known = DIALECTS.get(dialect)
+    rules = known.transitions.items() if known is not None else ()
+    return next((rule.why for key, rule in rules if key == (step.state, step.token)), step.rule)

@@ -11,7 +11,7 @@ from transformer.records import Ranges
 from workbench.player import Pane, Player
 from workbench.player.links import overlap
 from workbench.player.player import Item
-from workbench.ui.display import strip_of, wrapped
+from workbench.ui.display import sentence, strip_of, wrapped
 from workbench.ui.widgets.rowpane import RowPane
 
 CALLS = 6  # colours for calls, then they begin again
@@ -66,17 +66,19 @@ class TapePane(RowPane):
         return strip.apply_style(self.look("related")) if not chosen and self.is_lit(item) else strip
 
     def opened(self, row: int, width: int, most: int) -> list[Strip]:
-        pieces = self.details(self.item(row))
-        if not pieces:
-            return []
-        plain = self.look("plain")
-        indent = "  "
-        lines = wrapped(pieces, width - len(indent), most, plain)
+        item = self.item(row)
+        plain, indent = self.look("plain"), "  "
+        room = width - len(indent)
+        lines = sentence(self.remark(item), self.look("dim"), room, most, plain) if self.remark(item) else []
+        pieces = self.details(item)
+        if pieces and len(lines) < most:
+            lines += wrapped(pieces, room, most - len(lines), plain)
         return [Strip.join((strip_of([(indent, plain)], len(indent), plain), line)) for line in lines]
 
     def text(self, row: int) -> str:
         item = self.item(row)
-        return "".join(text for text, _ in self.details(item) or self.pieces(item))
+        parts = [text for text, _ in [*self.pieces(item), *self.details(item)]]
+        return " ".join([*parts, self.remark(item)])
 
     # -- for subclasses
 
@@ -87,6 +89,10 @@ class TapePane(RowPane):
     def details(self, item: Item) -> Pieces:
         """All of a row, where one line is too short for it."""
         return []
+
+    def remark(self, item: Item) -> str:
+        """What is to be said about a row in words of ours."""
+        return ""
 
     # -- shared looks
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
+
+from textual.binding import Binding, BindingType
 
 from transformer.records import Event
 from workbench.player import Pane, Player
@@ -29,8 +31,21 @@ class Run(NamedTuple):
 
 
 class UpstreamPane(TapePane):
+    """A read takes one line, its framing shortened; the selected one is there in full, with `x` all are."""
+
     PANE = Pane.UPSTREAM
     NAME = "Upstream"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("x", "exact", "Exact", id="upstream.exact", tooltip="Show the framing of every read, or not"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.exact = False
+
+    def action_exact(self) -> None:
+        self.exact = not self.exact
+        self.show()
 
     def pieces(self, item: Item) -> Pieces:
         assert self.player is not None
@@ -45,7 +60,7 @@ class UpstreamPane(TapePane):
             (f"{end - start:5} ", self.look("dim")),
         ]
         runs = runs_of(self.player, item)
-        if any(run.says for run in runs):
+        if not self.exact and any(run.says for run in runs):
             return head + [piece for run in runs for piece in self._short(run)]
         return head + [piece for run in runs for piece in self._marked(run)]
 
