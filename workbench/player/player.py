@@ -49,6 +49,7 @@ class Player:
         self.starts = array("q")  # of the reads, in `data`
         self.rows_of_reads = array("q")  # in the upstream pane
         self.held = array("q")  # characters held back once a read has been worked on
+        self._held_from = array("q")  # the read with which that began
         self.records: list[Record] = []
         self.lines: list[Line] = []
         self.panes = (Rows(), Rows(), Rows())
@@ -156,12 +157,11 @@ class Player:
             return []
         events = source._journal.events.items
         start, end = self.starts[number], self.read_end(number)
-        first = bisect_right(self._events, start)
         found = []
-        for event in events[first:]:
-            if event.start >= end:
+        for number in range(bisect_right(self._events, start), len(events)):
+            if events[number].start >= end:
                 break
-            found.append(event)
+            found.append(events[number])
         return found
 
     def held_at(self, step: int) -> Held | None:
@@ -173,12 +173,9 @@ class Player:
         read = rows.refs[at] if at >= 0 else -1
         if read < 0 or not self.held[read]:
             return None
-        first = read
-        while first > 0 and self.held[first - 1]:
-            first -= 1
         last = self._last_transition(step)
         state, channel = ("", "") if last is None else (last.to, last.span.channel)
-        return Held(self.held[read], self.times[first], state, channel)
+        return Held(self.held[read], self.times[self._held_from[read]], state, channel)
 
     def _last_transition(self, step: int) -> Transition | None:
         rows = self.panes[Pane.MACHINE]
@@ -233,6 +230,12 @@ class Player:
             self._compare()
         elif self._message is not None:
             self._convert_whole()
+        self._note_held()
+
+    def _note_held(self) -> None:
+        """How much is held back now, and since which read something is."""
+        goes_on = bool(self.held) and self.held[-1] > 0
+        self._held_from.append(self._held_from[-1] if goes_on else len(self.held))
         self.held.append(self.unaccounted)
 
     def _choose_mode(self, data: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import time
 from pathlib import Path
@@ -147,6 +148,18 @@ class StreamScreen(Screen[None]):
         for pane in self._panes:
             pane.play(self.player)
         self._tell()
+        if self.tail.behind:
+            self._load(self.tail)
+
+    @work(exclusive=True, group="load")
+    async def _load(self, tail: Tail) -> None:
+        """The rest of a long tape, a slice at a time; keys and frames come in between."""
+        while tail is self.tail and tail.behind:
+            tail.advance(_SLICE)
+            # A long tape's records live as long as it is shown: looking through them for garbage again and
+            # again would be the longest pause of all.
+            gc.freeze()
+            await asyncio.sleep(0)
 
     # -- the panes
 
@@ -155,10 +168,6 @@ class StreamScreen(Screen[None]):
         tail = self.tail
         if tail is None or (not tail.advance(_SLICE) and not self._still_growing()):
             return
-        if tail.behind:
-            # A long tape's records live as long as it is shown: looking through them for garbage again and
-            # again would be the longest pause of all.
-            gc.freeze()
         for pane in self._panes:
             if pane.player is not tail.player:
                 pane.play(tail.player)
