@@ -13,6 +13,7 @@ from transformer.provenance import SourceMap, resolve
 from transformer.records import Finding, Ranges, Record, Span
 from transformer.setting import make_setting
 from transformer.stream.choice import Choice
+from transformer.stream.message import Message
 from transformer.stream.surrogates import Surrogates
 from transformer.stream.upstream import REASONING, reasoning_of
 
@@ -69,6 +70,7 @@ class MessageTransformer:
             self._journal,
             self._number,
         )
+        choice.message = choice.message or Message()  # the result itself, whatever records are kept
         self._choices.append(choice)
         finish = part.get("finish_reason") or message.get("finish_reason")
         choice.upstream_finish = str(finish) if finish else None

@@ -17,8 +17,19 @@ from workbench.commands.library import State, library_list, library_rebuild
 from workbench.commands.prompt import Show, prompt
 from workbench.commands.serve import serve
 from workbench.commands.transform import Out, transform
+from workbench.commands.ui import attach, on_terminal, ui
 from workbench.config import Flags
 from workbench.inputs import Kind
+from workbench.options import (
+    DialectOption,
+    LibraryOption,
+    ListenOption,
+    PortOption,
+    SwitchesOption,
+    TokenOption,
+    UpstreamOption,
+    pattern,
+)
 from workbench.output import say, write
 from workbench.recipe import read_switches
 
@@ -26,7 +37,6 @@ app = typer.Typer(
     name="workbench",
     help="Turn the tool calls that a model writes as text into OpenAI tool calls, and see how it happens.",
     add_completion=False,
-    no_args_is_help=True,
     # Errors are plain lines: they end up in logs and in other programs as often as on a screen.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -39,13 +49,56 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def workbench(
+    context: typer.Context,
+    upstream: UpstreamOption = None,
+    dialect: DialectOption = None,
+    port: PortOption = None,
+    library: LibraryOption = None,
+    switches: SwitchesOption = None,
+    listen: ListenOption = None,
+    token: TokenOption = None,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Turn the tool calls that a model writes as text into OpenAI tool calls, and see how it happens."""
+    """Turn the tool calls that a model writes as text into OpenAI tool calls, and see how it happens.
+
+    Without a command it opens the screen and runs the proxy (or attaches to the one that runs already);
+    `workbench demo` shows it without a model.
+    """
+    if context.invoked_subcommand is None:
+        flags = Flags(upstream, dialect, port, library, listen, token, read_switches(switches or []))
+        if not on_terminal() and flags == Flags():
+            write(f"{context.get_help()}\n".encode())
+            raise typer.Exit
+        raise typer.Exit(ui(flags))
+
+
+@app.command("attach")
+def attach_command(library: LibraryOption = None) -> None:
+    """Watch a library that another process writes, such as `workbench serve`.
+
+    In a browser: pip install textual-serve, then textual serve "workbench attach".
+    """
+    raise typer.Exit(attach(library))
+
+
+@app.command("demo")
+def demo_command(
+    keep: Annotated[
+        str | None, typer.Option("--keep", metavar="DIR", help="Keep the demo's tapes in this new folder.")
+    ] = None,
+    no_live: Annotated[bool, typer.Option("--no-live", help="Only the first exchange, no traffic.")] = False,
+) -> None:
+    """Show everything without a model: one broken exchange first, then live traffic.
+
+    Without a terminal it prints the three columns of that exchange.
+    """
+    from workbench.commands.demo import demo
+
+    raise typer.Exit(demo(keep, no_live))
 
 
 @app.command("transform")
@@ -114,30 +167,6 @@ def prompt_command(
     there was a finding of level error (a template that fails is one), 2 for bad usage or an unreadable file.
     """
     raise typer.Exit(prompt(request, dialect, template, switches or [], out, builtin))
-
-
-# What decides where the proxy listens and what it talks to; `serve` and `config` take the same.
-UpstreamOption = Annotated[
-    str | None,
-    typer.Option("--upstream", "-u", metavar="URL|NAME", help="The model server, or one of workbench.toml."),
-]
-DialectOption = Annotated[
-    str | None, typer.Option("--dialect", "-d", help="How its models write calls; default passthrough.")
-]
-PortOption = Annotated[int | None, typer.Option("--port", "-p", help="Default 8788; 0 takes a free one.")]
-LibraryOption = Annotated[str | None, typer.Option("--library", metavar="DIR", help="Where tapes are kept.")]
-SwitchesOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A switch of the upstream's policy; repeatable."),
-]
-ListenOption = Annotated[
-    str | None,
-    typer.Option("--listen", metavar="ADDRESS", help="Another address than 127.0.0.1; needs a token."),
-]
-TokenOption = Annotated[
-    str | None,
-    typer.Option("--token", help="Clients must send it as API key. WORKBENCH_TOKEN hides it from ps."),
-]
 
 
 @app.command("serve")
@@ -221,19 +250,14 @@ library_app = typer.Typer(help="List the recorded tapes.", no_args_is_help=True,
 app.add_typer(library_app, name="library")
 
 
-def _pattern(flag: str, text: str) -> typer.models.OptionInfo:
-    option: typer.models.OptionInfo = typer.Option(flag, metavar="PATTERN", help=text)
-    return option
-
-
 @library_app.command("list")
 def library_list_command(
     library: LibraryOption = None,
-    model: Annotated[str | None, _pattern("--model", "Names may be patterns such as qwen*.")] = None,
-    upstream: Annotated[str | None, _pattern("--upstream", "Sent to this one.")] = None,
-    dialect: Annotated[str | None, _pattern("--dialect", "Read in this one.")] = None,
-    finding: Annotated[str | None, _pattern("--finding", "With such a finding: unclosed*.")] = None,
-    session: Annotated[str | None, _pattern("--session", "Of this session of the client's.")] = None,
+    model: Annotated[str | None, pattern("--model", "Names may be patterns such as qwen*.")] = None,
+    upstream: Annotated[str | None, pattern("--upstream", "Sent to this one.")] = None,
+    dialect: Annotated[str | None, pattern("--dialect", "Read in this one.")] = None,
+    finding: Annotated[str | None, pattern("--finding", "With such a finding: unclosed*.")] = None,
+    session: Annotated[str | None, pattern("--session", "Of this session of the client's.")] = None,
     since: Annotated[
         str | None,
         typer.Option("--since", metavar="WHEN", help="90s, 30m, 2h, 3d, today, yesterday, 14:30, 2026-11-01"),

@@ -58,8 +58,8 @@ class Line:
     def t(self) -> float:
         """Seconds since the exchange began; 0 where the line doesn't say."""
         t = self.value.get("t")
-        # An integer may be too long for a float: a tape is data from anywhere.
-        return float(t) if isinstance(t, float) or (isinstance(t, int) and abs(t) < _FOREVER) else 0.0
+        # It may be infinite, or no number, or too long for a float: a tape is data from anywhere.
+        return float(t) if isinstance(t, int | float) and abs(t) < _FOREVER else 0.0
 
     @property
     def data(self) -> bytes:

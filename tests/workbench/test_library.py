@@ -160,6 +160,13 @@ def test_marks_survive_news(tmp_path: Path):
         assert [(one.marked, one.calls) for one in library.rows()] == [(True, 1)]
 
 
+@pytest.mark.parametrize("name", [b"a b", b"?mode=rwc#%41", "é漢".encode(), b"\xff"])
+def test_a_library_may_have_any_name(tmp_path: Path, name: bytes):
+    folder = tmp_path / os.fsdecode(name)
+    put(folder, row(1))
+    assert ids(folder) == ["1"]
+
+
 def test_several_write_at_once(tmp_path: Path):
     def work(number: int) -> None:
         index = Index(tmp_path, wait=30)
@@ -239,7 +246,7 @@ ENDED = end_line(2.5, "done", calls=1, findings={"unclosed-call": 2}, usage={"pr
         ),
         (
             chat("<read_file>\n<path>a.py\n</read_file>"),
-            {"state": "cut", "calls": 0, "findings": {"unclosed-parameter": 1}, "level": "error"},
+            {"state": "cut", "calls": 0, "findings": {"unclosed-parameter": 1, "leaked-markers": 1}, "level": "error"},
         ),
         (
             chat("x", *[finding_line(1, "odd", "error", "m", "proxy")] * 2,
@@ -270,6 +277,8 @@ ENDED = end_line(2.5, "done", calls=1, findings={"unclosed-call": 2}, usage={"pr
         (b'{"tape": 1, "dialect": ["x"], "model": {"a": 1}, "started": 1e999}\n', {"state": "damaged"}),
         (b'{"tape": 1, "dialect": "roo-xml", "model": "\\ud800", "started": "soon"}\n{"t": 1, "end": [1]}\n',
          {"state": "[1]", "model": "?"}),
+        (b'{"tape": 1, "dialect": "roo-xml"}\n{"t": 1e999, "read": "x"}\n{"t": NaN, "end": "done"}\n',
+         {"state": "done", "ttfb": None, "duration": None}),
     ],
 )  # fmt: skip
 def test_a_row_is_read_from_its_tape(tmp_path: Path, tape: Tape | bytes, columns: dict[str, Any]):
@@ -369,6 +378,12 @@ def test_the_table_is_no_wider_than_the_terminal(stocked: Path, width: int):
     assert all(id in line for id, line in zip(["id", "c" * 10, "b" * 10, "a" * 10], lines, strict=True))
     cut = "…" in "".join(lines)
     assert cut if 80 <= width < 180 else width < 80 or not cut
+
+
+def test_no_name_pushes_the_rest_off_the_terminal():
+    hostile = Row("p", "i" * 10, model="m" * 500, dialect="d" * 500, state="s" * 500, findings={"f" * 500: 1})
+    for line in tape_table([hostile], 80):
+        assert cell_len("".join(piece.text for piece in line)) <= 80
 
 
 def test_on_a_terminal_it_fits(stocked: Path):

@@ -14,7 +14,7 @@ from workbench.output import Painted
 from workbench.visible import visible_line
 
 _RIGHT = frozenset(("ttfb", "took", "chunks", "calls", "tokens"))
-_LEAST = {"model": 12, "finding": 12, "dialect": 7}
+_LEAST = {"model": 12, "finding": 12, "dialect": 7, "status": 13}
 # What goes first where even that does not fit. Time, status and id stay: without them a row is of no use.
 _SPARE = ("ttfb", "chunks", "tokens", "dialect", "calls", "took", "model", "finding")
 _GAP = "  "

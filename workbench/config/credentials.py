@@ -27,6 +27,12 @@ def filled(headers: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+def secrets(headers: Mapping[str, str]) -> tuple[str, ...]:
+    """What the headers take from the environment: it is never to be recorded, whatever they are called."""
+    named = {variable: _value(variable) for text in headers.values() for variable in _REFERENCE.findall(text)}
+    return tuple(value for value in named.values() if value)
+
+
 def unset(text: str) -> list[str]:
     """The variables that a header's text names and that are not set."""
     return [variable for variable in _REFERENCE.findall(text) if _value(variable) is None]

@@ -39,6 +39,7 @@ class Upstream:
     serves: tuple[str, ...] = ()
     models: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # their values may be secrets
+    secrets: tuple[str, ...] = field(default=(), repr=False)  # what these take from the environment
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     template_tool_choice: str | None = "none"
     max_tokens: int | None = None

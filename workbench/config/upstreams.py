@@ -74,6 +74,7 @@ class Upstreams:
             self.origins[f"upstreams.{name}.dialect"] = self.dialect_origin
         variable, headers = values.get("api_key_env"), values.get("headers", {})
         values |= {"api_key": credentials.api_key(variable), "headers": credentials.filled(headers)}
+        values["secrets"] = credentials.secrets(headers)
         missing = [f"{lost} is not set: upstream {name} gets no header {header}"
                    for header, text in headers.items() for lost in credentials.unset(text)]  # fmt: skip
         if variable and not values["api_key"]:

@@ -38,6 +38,7 @@ _DEFAULTS = {"state": "running", "started": 0.0, "id": ""} | dict.fromkeys(
 _NEWS = ", ".join(f"{name} = excluded.{name}" for name in COLUMNS if name not in ("path", "marked"))
 _INSERT = f"INSERT INTO tapes ({', '.join(COLUMNS)}) VALUES ({', '.join(f':{name}' for name in COLUMNS)})"
 _UPSERT = f"{_INSERT} ON CONFLICT (path) DO UPDATE SET {_NEWS}"
+_ADD = f"{_INSERT} ON CONFLICT (path) DO NOTHING"
 
 
 class IndexVersionError(sqlite3.DatabaseError):
@@ -74,6 +75,12 @@ class Index:
         with _Transaction(self._db):
             self._db.executemany(_UPSERT, values)
 
+    def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Rows of tapes that may be new to the index; whoever has told it of one knows more."""
+        values = [_values(row, time.time()) for row in rows]
+        with _Transaction(self._db):
+            self._db.executemany(_ADD, values)
+
     def remove(self, paths: Iterable[str]) -> None:
         """Tapes that are no more."""
         with _Transaction(self._db):
@@ -94,7 +101,7 @@ class Index:
             self._db.execute(
                 "DELETE FROM tapes WHERE updated < ? AND path NOT IN (SELECT path FROM kept)", (read_at,)
             )
-            self._db.executemany(f"{_INSERT} ON CONFLICT (path) DO NOTHING", values)
+            self._db.executemany(_ADD, values)
 
     def settle(self, own: int, since: float) -> None:
         """Rows of writers that are no more will get no news: say so. `own` is our number, which may have been
@@ -104,10 +111,9 @@ class Index:
         with _Transaction(self._db):
             self._db.executemany("UPDATE tapes SET state = 'cut' WHERE path = ?", dead)
 
-    def forget_missing(self, library: Path) -> None:
-        """Drop the rows of tapes that somebody has deleted."""
-        known = self._db.execute("SELECT path FROM tapes WHERE state != 'running'").fetchall()
-        self.remove([path for (path,) in known if not (library / path).exists()])
+    def paths(self) -> list[tuple[str, str]]:
+        """Of all rows, with their states."""
+        return self._db.execute("SELECT path, state FROM tapes").fetchall()
 
     def running(self) -> list[tuple[str, int | None]]:
         """The paths that are said to be written right now, and by whom."""

@@ -1,4 +1,4 @@
-"""Rebuilding: the index made anew from the tapes, while proxies go on writing."""
+"""Rebuilding: the index made true to the tapes again, while proxies go on writing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.library.folders import INDEX, list_tapes
+from workbench.library.folders import INDEX, TapeEntry, list_tapes
 from workbench.library.index import Index
 from workbench.library.processes import is_alive
 from workbench.library.summary import summarise
@@ -41,6 +41,17 @@ def rebuild(library: Path, progress: Callable[[int, int], None] = lambda done, o
     finally:
         index.close()
     return Rebuilt(len(rows), sum(row.get("state") == "damaged" for row in rows))
+
+
+def reconcile(library: Path, index: Index) -> list[TapeEntry]:
+    """Drop the rows of tapes that somebody has deleted. The result are tapes without a row, the newest first:
+    who wrote them was killed before the index knew."""
+    entries = {entry.path: entry for entry in list_tapes(library)}
+    known = dict(index.paths())
+    missing = [path for path, state in known.items() if path not in entries and state != "running"]
+    # Looked at once more: one may have begun since they were listed.
+    index.remove([path for path in missing if not (library / path).exists()])
+    return [entry for path, entry in reversed(entries.items()) if path not in known]
 
 
 def _open(library: Path) -> Index:

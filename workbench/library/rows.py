@@ -8,8 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from transformer.findings import CATALOGUE
+from workbench.observer import OBSERVED
 
 LEVELS = ("info", "warning", "error")
+_KNOWN = {**CATALOGUE, **OBSERVED}
 _TEXTS = ("session", "parent_session", "model", "upstream", "dialect", "kind", "resend_of")
 # An end line may come from anywhere: it has no say in where its tape is.
 _SUMMARY = ("calls", "findings", "error", "lost", "status", "model", "upstream", "session", "total_tokens",
@@ -96,9 +98,7 @@ def columns_of_summary(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 def worst_level(findings: Mapping[str, int], levels: Mapping[str, str]) -> str | None:
     """The worst of them; `levels` knows the codes that are not in the catalogue."""
-    found = {
-        levels.get(code) or (CATALOGUE[code][0] if code in CATALOGUE else "warning") for code in findings
-    }
+    found = {levels.get(code) or (_KNOWN[code][0] if code in _KNOWN else "warning") for code in findings}
     return max(found & set(LEVELS), key=LEVELS.index, default=None)
 
 

@@ -13,7 +13,8 @@ from workbench.inputs import Input, load
 from workbench.library.folders import TapeEntry, id_of
 from workbench.library.processes import is_alive
 from workbench.library.retention import RECENT
-from workbench.library.rows import columns_of_header, columns_of_summary, worst_level
+from workbench.library.rows import columns_of_header, columns_of_summary, text_of, worst_level
+from workbench.observer import observed
 from workbench.recipe import Wishes, make_recipe
 from workbench.tape import Tape
 
@@ -62,7 +63,7 @@ def _counts(tape: Tape) -> dict[str, Any]:
 
 def _end(tape: Tape, header: dict[str, Any], modified: float) -> dict[str, Any]:
     if tape.end is not None:
-        return {"state": str(tape.end.value["end"]), "duration": tape.end.t}
+        return {"state": text_of(tape.end.value["end"]), "duration": tape.end.t}
     if is_alive(header["pid"]) and time.time() - modified < RECENT:
         return {"state": "running"}
     return {"state": "cut", "duration": tape.lines[-1].t if tape.lines else 0.0}
@@ -70,11 +71,13 @@ def _end(tape: Tape, header: dict[str, Any], modified: float) -> dict[str, Any]:
 
 def _converted(given: Input, tape: Tape, levels: dict[str, str]) -> dict[str, Any]:
     """What nobody wrote down is found out again: the answer goes through the transformer once more."""
-    result = convert(given, make_recipe(tape.header, Wishes()), None, "findings")
+    recipe = make_recipe(tape.header, Wishes())
+    result = convert(given, recipe, None, "findings")
     message = result.message or {}
     calls = [choice.get("message", {}).get("tool_calls") or [] for choice in message.get("choices", [])]
     levels |= {finding.code: finding.level for finding in result.findings}
-    counted = Counter(finding.code for finding in result.findings)
+    seen = observed(message, recipe.request, recipe.dialect, recipe.policy)
+    counted = Counter([*(found.code for found in result.findings), *(found.code for found in seen)])
     return columns_of_summary(
         {"calls": sum(map(len, calls)), "findings": dict(counted), "usage": message.get("usage")}
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,7 +52,7 @@ class Library:
             raise UserError(_missing(self.folder))
         with _told(self._file):
             self._number = self._file.stat().st_ino
-            address = f"file:{quote(str(self._file.absolute()))}?mode=ro"
+            address = f"file:{quote(os.fsencode(self._file.absolute()))}?mode=ro"
             self._db = sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None)
             version = self._db.execute("PRAGMA user_version").fetchone()[0]
         self._opened += 1

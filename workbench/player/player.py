@@ -61,6 +61,7 @@ class Player:
         self._recipe = self._make_recipe(wishes or Wishes())
         self._stream: StreamTransformer | None = None
         self._message: MessageTransformer | None = None
+        self._whole: dict[str, Any] | None = None  # what it made
         self._made = bytearray()  # what should have been sent, as far as it is not compared yet
         self._sent = bytearray()
         self._compared = 0
@@ -93,7 +94,7 @@ class Player:
     @property
     def completion(self) -> dict[str, Any] | None:
         """The answer so far, as a client would have put it together."""
-        return self._stream.completion if self._stream is not None else None
+        return self._stream.completion if self._stream is not None else self._whole
 
     @property
     def unaccounted(self) -> int:
@@ -158,10 +159,10 @@ class Player:
         events = source._journal.events.items
         start, end = self.starts[number], self.read_end(number)
         found = []
-        for number in range(bisect_right(self._events, start), len(events)):
-            if events[number].start >= end:
+        for at in range(bisect_right(self._events, start), len(events)):
+            if events[at].start >= end:
                 break
-            found.append(events[number])
+            found.append(events[at])
         return found
 
     def held_at(self, step: int) -> Held | None:
@@ -256,7 +257,7 @@ class Player:
         except orjson.JSONDecodeError:
             return
         if isinstance(value, dict):
-            self._message.convert(value, bytes(self.data))
+            self._whole = self._message.convert(value, bytes(self.data))
             self._collect()
 
     def _safely(self, work: Any) -> bytes:

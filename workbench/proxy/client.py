@@ -104,10 +104,12 @@ class Pulse:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._beat: asyncio.Future[None] | None = None
+        self._over = False
 
     def due_in(self, seconds: float) -> None:
-        self.stop()
-        self._timer = self._loop.call_later(seconds, self._due)
+        self._clear()
+        if not self._over:
+            self._timer = self._loop.call_later(seconds, self._due)
 
     def _due(self) -> None:
         self._timer = None
@@ -123,16 +125,24 @@ class Pulse:
             self._beat = asyncio.ensure_future(self._client.comment(self._free))
         self.due_in(self._every)
 
-    def stop(self) -> None:
+    def _clear(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     async def rest(self) -> None:
         """No beat comes any more, and one that is being written is out."""
-        self.stop()
+        self._over = True
+        self._clear()
         if self._beat is not None:
             await asyncio.wait([self._beat])
+
+    def stop(self) -> None:
+        """No beat comes any more, nor does one that is due just now: nobody is there to get it."""
+        self._over = True
+        self._clear()
+        if self._beat is not None:
+            self._beat.cancel()
 
 
 async def gone(receive: Receive) -> None:

@@ -17,11 +17,12 @@ from transformer import Policy, PolicyError
 from transformer.deltas import dumps
 from workbench import __version__
 from workbench.config import Upstream
+from workbench.config.values import sendable
 from workbench.errors import UserError
 from workbench.proxy.client import nobody
 from workbench.proxy.guard import CONTROL, bearer, same
-from workbench.proxy.incoming import Incoming, object_in
-from workbench.proxy.proxy import CHAT, Proxy
+from workbench.proxy.incoming import CHAT, Incoming, object_in
+from workbench.proxy.proxy import Proxy
 from workbench.proxy.routing import Sending, prepare
 from workbench.recipe import known_dialect
 
@@ -89,7 +90,7 @@ class Control:
             "pid": os.getpid(),
             "upstreams": [_shown(upstream) for upstream in proxy.routes.upstreams.values()],
             "default": proxy.settings.default,
-            "running": [exchange.recording.id for exchange in proxy.live],
+            "running": [exchange.recording.id for exchange in proxy.live if exchange.recording.id],
             "recorder": recorder_state(proxy),
         }
 
@@ -127,7 +128,8 @@ class Control:
         if body.get("upstream") is not None:
             return self._upstream(str(body["upstream"]))
         asked = body.get("request") or body.get("body")
-        found = self._proxy.routes.find(asked.get("model") if isinstance(asked, dict) else None)
+        model = asked.get("model") if isinstance(asked, dict) else None
+        found = self._proxy.routes.find(model if isinstance(model, str) else None)
         if found is None:
             raise Refused(400, "which upstream? There is no default one")
         return found
@@ -140,8 +142,10 @@ class Control:
         authorization = self._proxy.authorizations.get(upstream.name)
         if authorization is not None:
             headers.append(("authorization", authorization))
-        if isinstance(body.get("session"), str):
-            headers.append(("x-session-id", body["session"]))
+        if body.get("session") is not None:
+            headers.append(("x-session-id", _session(body["session"])))
+        if body.get("stage") not in (None, "client", "upstream"):
+            raise Refused(400, 'stage is "client" or "upstream"')
         if body.get("stage") == "upstream":
             client = body.get("request") if isinstance(body.get("request"), dict) else given
             incoming = Incoming("POST", CHAT, "", headers, dumps(client), client)
@@ -162,6 +166,12 @@ class Control:
             raise Refused(404, f"there is no upstream {name!r}; there are {known}") from None
 
 
+def _session(value: object) -> str:
+    if not isinstance(value, str) or not sendable(value):
+        raise Refused(400, "session is the name of a conversation, as it can be sent in a header")
+    return value
+
+
 def _wanted(upstream: Upstream, body: Body) -> tuple[str, Policy]:
     try:
         dialect = known_dialect(body.get("dialect", upstream.dialect))
@@ -177,6 +187,7 @@ def recorder_state(proxy: Proxy) -> Body:
     recorder = proxy.recorder
     return {
         "problem": recorder.problem,
+        "index_problem": recorder.index_problem,
         "lost_lines": recorder.lost_lines,
         "lost_bytes": recorder.lost_bytes,
     }

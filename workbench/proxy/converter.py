@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import orjson
-
 from transformer import StreamTransformer
+from transformer.deltas import dumps
 from transformer.rescue import rescue
 from transformer.sse import DONE
+from workbench.observer import observed
 from workbench.recipe import Recipe
 
 
@@ -22,15 +22,16 @@ class Converter:
     """
 
     def __init__(self, recipe: Recipe) -> None:
+        self._recipe = recipe
         self.transformer: StreamTransformer = recipe.stream("findings")
         self.raw = self.transformer.setting.raw
         self._reads: list[bytes] = []
         self._rescued = False
-        self._gave_up = False
+        self._gave_up: dict[str, Any] | None = None  # the error that the client got instead of the rest
 
     def feed(self, data: bytes) -> bytes:
-        if self._gave_up:
-            return data if self.raw else b""
+        if self._gave_up is not None:
+            return b""
         if not self.raw:
             # Kept for a rescue; it is no more than what the transformer itself keeps of the answer.
             self._reads.append(data)
@@ -46,7 +47,7 @@ class Converter:
         return self._close(lambda transformer: transformer.fail(error))
 
     def _close(self, way: Callable[[StreamTransformer], bytes]) -> bytes:
-        if self._gave_up:
+        if self._gave_up is not None:
             return b""
         try:
             return way(self.transformer)
@@ -61,10 +62,9 @@ class Converter:
             self.transformer, out = rescue(self.transformer, self._reads, error)
             return out + way(self.transformer) if way is not None else out
         except Exception as again:
-            self._gave_up = True
             message = f"the workbench itself failed ({type(again).__name__}: {again}); please report it"
-            told = {"message": message, "type": "workbench_error", "param": None, "code": None}
-            return b"data: " + orjson.dumps({"error": told}) + b"\n\n" + DONE
+            self._gave_up = {"message": message, "type": "workbench_error", "param": None, "code": None}
+            return b"data: " + dumps({"error": self._gave_up}) + b"\n\n" + DONE
 
     # -- what the relay asks
 
@@ -74,7 +74,7 @@ class Converter:
 
     @property
     def ended(self) -> bool:
-        return self._gave_up or self.transformer.ended
+        return self._gave_up is not None or self.transformer.ended
 
     @property
     def half_sent(self) -> bool:
@@ -82,13 +82,22 @@ class Converter:
 
     @property
     def error(self) -> dict[str, Any] | None:
-        return self.transformer.error
+        return self._gave_up or self.transformer.error
 
     @property
     def said_nothing(self) -> bool:
         """Not one choice has come, so an error can still be an HTTP status."""
         whole = self.transformer.completion
         return not whole or not whole["choices"]
+
+    @property
+    def stays_empty(self) -> bool:
+        """Not one event has come, nor would one at a clean end. A copy is asked: this one may still fail."""
+        if self.events:
+            return False
+        twin = self.transformer.snapshot()
+        twin.finish()
+        return not twin.events
 
     @property
     def begun(self) -> bool:
@@ -100,8 +109,9 @@ class Converter:
     def summary(self) -> dict[str, Any]:
         """For the tape's last line."""
         t = self.transformer
-        return {
-            "calls": t.calls,
-            "findings": dict(Counter(finding.code for finding in t.findings)),
-            "usage": t.usage,
-        }
+        recipe = self._recipe
+        seen = observed(t.completion, recipe.request, recipe.dialect, recipe.policy)
+        findings = Counter([*(found.code for found in t.findings), *(found.code for found in seen)])
+        if self._gave_up is not None:
+            findings["transformer-failed"] += 1
+        return {"calls": t.calls, "findings": dict(findings), "usage": t.usage}

@@ -14,8 +14,9 @@ import aiohttp
 import httpx
 import orjson
 
-from transformer.deltas import as_error
+from transformer.deltas import as_error, dumps
 from transformer.stream.upstream import error_in
+from workbench.proxy.incoming import object_in
 
 _EXCERPT = 300
 # A client repeats these by itself, and rightly so; it must not repeat anything else for ever.
@@ -58,7 +59,7 @@ class Fault:
 
     @property
     def body(self) -> bytes:
-        return orjson.dumps({"error": self.error})
+        return dumps({"error": self.error})
 
 
 def of_exception(error: BaseException, name: str, url: str) -> Fault:
@@ -151,11 +152,8 @@ def _reported(body: bytes) -> Any:
     text = body.lstrip()
     if text.startswith(b"data:"):  # an error in the clothes of an event
         text = text.removeprefix(b"data:").partition(b"\n")[0]
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return None
-    if not isinstance(value, dict):
+    value = object_in(text)
+    if value is None:
         return None
     error = error_in(value)
     if error is not None:

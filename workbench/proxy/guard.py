@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -13,6 +14,8 @@ from workbench.proxy.headers import Pairs, decoded, encoded, first
 
 CONTROL = "/_workbench"
 _SAME = ("none", "same-origin")
+_ALLOWED = b"access-control-allow-origin"
+_HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]]+)(?::[0-9]*)?")
 
 
 def is_loopback(host: str) -> bool:
@@ -45,7 +48,7 @@ class Guard:
         self._settings = settings
         self._local = is_loopback(settings.listen)
         self._hosts = {host.lower() for host in settings.allow_hosts}
-        self._origins = set(settings.allow_origins)
+        self._origins = {origin.rstrip("/") for origin in settings.allow_origins}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -57,12 +60,17 @@ class Guard:
             await refuse(send, refusal)
             return
         origin = first(headers, "origin")
-        if origin is None:
+        if origin is not None:
+            if scope["method"] == "OPTIONS" and first(headers, "access-control-request-method"):
+                # A browser asks whether it may ask; it has no token to do that with.
+                await _respond(send, 204, _preflight(origin, headers), b"")
+                return
+            send = _allowing(send, origin)
+        if self._may_use(scope["path"], headers):
             await self._app(scope, receive, send)
-        elif scope["method"] == "OPTIONS" and first(headers, "access-control-request-method"):
-            await _respond(send, 204, _preflight(origin, headers), b"")
         else:
-            await self._app(scope, receive, _allowing(send, origin))
+            wanted = "this proxy wants its token: as the client's API key, or in x-workbench-token"
+            await refuse(send, _no(401, wanted))
 
     def _refusal(self, scope: Scope, headers: Pairs) -> Fault | None:
         if sum(len(name) + len(value) for name, value in scope["headers"]) > self._settings.max_header_bytes:
@@ -78,13 +86,6 @@ class Guard:
         if not allowed or (origin is None and first(headers, "sec-fetch-site") not in (None, *_SAME)):
             page = origin or "another site"
             return _no(403, f"requests from a web page ({page}) are refused; allow_origins can allow it")
-        token = self._settings.token
-        if (
-            token is not None
-            and not scope["path"].startswith(CONTROL)
-            and not self._has_token(headers, token)
-        ):
-            return _no(401, "this proxy wants its token: as the client's API key, or in x-workbench-token")
         return None
 
     def _may_be_called(self, host: str) -> bool:
@@ -93,7 +94,11 @@ class Guard:
         # A name can be made to point anywhere (DNS rebinding), an address cannot.
         return not self._local and _is_address(host)
 
-    def _has_token(self, headers: Pairs, token: str) -> bool:
+    def _may_use(self, path: str, headers: Pairs) -> bool:
+        token = self._settings.token
+        # The control endpoints have a token of their own. Only what is below them: all else goes upstream.
+        if token is None or path.startswith(f"{CONTROL}/"):
+            return True
         given = (first(headers, "x-workbench-token"), bearer(first(headers, "authorization")))
         return any(same(one, token) for one in given)
 
@@ -103,8 +108,9 @@ def _no(status: int, message: str) -> Fault:
 
 
 def _host_name(host: str) -> str:
-    """Without the port; an IPv6 address keeps its brackets."""
-    return host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
+    """Without the port; an IPv6 address keeps its brackets. What is no host and port has no name."""
+    found = _HOST.fullmatch(host)
+    return found[1] if found else ""
 
 
 def _is_address(host: str) -> bool:
@@ -134,7 +140,9 @@ def _allowing(send: Send, origin: str) -> Send:
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message["headers"], *encoded(_allow(origin))]}
+            # Upstream may allow pages, too: of two such headers a browser takes neither.
+            others = [pair for pair in message["headers"] if pair[0].lower() != _ALLOWED]
+            message = {**message, "headers": [*others, *encoded(_allow(origin))]}
         await send(message)
 
     return sending

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+
+from workbench.config import Upstream
 
 Pairs = list[tuple[str, str]]
 
@@ -29,17 +31,15 @@ def first(pairs: Iterable[tuple[str, str]], name: str) -> str | None:
     return next((value for key, value in pairs if key.lower() == name), None)
 
 
-def upward(pairs: Pairs, own: Mapping[str, str], credential: str | None) -> Pairs:
+def upward(pairs: Pairs, upstream: Upstream) -> Pairs:
     """The client's headers for upstream, with the upstream's own and its credential in their places."""
-    replaced = {name.lower() for name in own}
-    if credential is not None:
-        replaced.add("authorization")
-    kept = [pair for pair in _end_to_end(pairs) if pair[0] not in _OURS_UP and pair[0] not in replaced]
-    kept += [(name.lower(), value) for name, value in own.items()]
-    if credential is not None and "authorization" not in {name.lower() for name in own}:
-        kept.append(("authorization", credential))
+    own = {name.lower(): value for name, value in upstream.headers.items()}
+    if upstream.api_key:
+        own.setdefault("authorization", f"Bearer {upstream.api_key}")
     # Compressed events would come in lumps: the compressor waits for more.
-    return [*kept, ("accept-encoding", "identity")]
+    own.setdefault("accept-encoding", "identity")
+    kept = [pair for pair in _end_to_end(pairs) if pair[0] not in _OURS_UP and pair[0] not in own]
+    return [*kept, *own.items()]
 
 
 def downward(pairs: Pairs) -> Pairs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF8
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,9 @@ from workbench.proxy.headers import Pairs, decoded, first
 
 # orjson makes a float of an integer beyond 64 bits, and a request is not ours to round.
 _LONG_NUMBER = re.compile(rb"[0-9]{19}")
+
+
+CHAT = "/chat/completions"
 
 
 class TooLarge(Exception):
@@ -32,6 +36,11 @@ class Incoming:
     headers: Pairs
     body: bytes
     json: Any = None  # its body, where that is a JSON object
+
+    @property
+    def is_chat(self) -> bool:
+        """The one request whose answer is converted."""
+        return self.path == CHAT and self.method == "POST"
 
     @property
     def session(self) -> str | None:
@@ -93,6 +102,7 @@ def below_v1(path: str) -> str:
 
 def object_in(body: bytes) -> dict[str, Any] | None:
     """The JSON object in a body, or None."""
+    body = body.removeprefix(BOM_UTF8)
     if body.lstrip()[:1] != b"{":
         return None
     try:

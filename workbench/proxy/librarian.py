@@ -14,14 +14,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from workbench.library.folders import TapeEntry
 from workbench.library.index import Index
+from workbench.library.rebuilding import reconcile
 from workbench.library.retention import Keep, expire
+from workbench.library.summary import summarise
 
 _EVERY = 1.0  # news of a running exchange
 _GATHER = 0.05
 _BUSY = 0.25  # how long another writer is waited for; the rows are tried again
 _SOON, _LATER = 60.0, 3600.0  # between two looks for old tapes: after an exchange, and without one
 _SLICE = 20
+_CATCH_UP = 200  # tapes without a row; where there are more the index was lost, and a person rebuilds it
 _PROCESS_STARTED = time.time()
 
 
@@ -43,6 +47,7 @@ class Librarian:
         self._expired = -_SOON
         self._expiring: Iterator[str] | None = None
         self._gone: list[str] = []  # deleted, but still in the index
+        self._unknown: list[TapeEntry] = []  # not in the index, the newest last
         self._thread = threading.Thread(target=self._run, name="librarian", daemon=True)
 
     def start(self) -> None:
@@ -75,13 +80,14 @@ class Librarian:
             self._closing.wait(_GATHER)
             self._wake.clear()
             self._write(everything=time.monotonic() - self._written >= _EVERY)
+            self._catch_up()
             self._tidy()
         self._write(everything=True)
         self._drop()
 
     def _patience(self) -> float:
         """Seconds until something is to be done unasked."""
-        if self._expiring is not None:
+        if self._expiring is not None or self._unknown:
             return 0.0
         now = time.monotonic()
         expire_at = self._expired + (_SOON if self._ended else _LATER)
@@ -113,10 +119,18 @@ class Librarian:
         if len(gone) < _SLICE:
             self._expiring = None
 
+    def _catch_up(self) -> None:
+        """One tape at a time: to read one takes a while, and the relay shares the interpreter."""
+        if self._unknown:
+            entry = self._unknown.pop()
+            row = summarise(self._library, entry)
+            if (self._library / entry.path).exists():  # it may have been too old
+                self._do(lambda index: index.add([row]))
+
     def _settle(self, index: Index) -> None:
         """What happened while nobody was here: writers that died, tapes that a person deleted."""
         index.settle(os.getpid(), _PROCESS_STARTED)
-        index.forget_missing(self._library)
+        self._unknown = reconcile(self._library, index)[:_CATCH_UP][::-1]
 
     def _do(self, work: Callable[[Index], None]) -> bool:
         """With the index, if it can be had: whatever is wrong with it is told and tried again later."""

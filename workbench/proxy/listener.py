@@ -1,10 +1,12 @@
-"""The listener: a socket that says why it cannot be had, and a limit for what comes in through it."""
+"""The listener: a socket that says why it cannot be had, with limits for what comes in through it."""
 
 from __future__ import annotations
 
 import errno
 import socket
+import sys
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from workbench.errors import UserError
@@ -13,7 +15,7 @@ _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket bound to the address, not yet listening. Raises UserError with what to do."""
+    """A socket that listens at the address. Raises UserError with what to do."""
     try:
         family, kind, proto, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -52,10 +54,40 @@ def url_of(sock: socket.socket, host: str) -> str:
     return f"http://{f'[{shown}]' if ':' in shown and not shown.startswith('[') else shown}:{port}/v1"
 
 
+class Http1(HttpToolsProtocol):
+    """Never anything but HTTP/1: a wish for another protocol is overheard, as the standard allows.
+
+    Java's client asks for HTTP/2 with every first request. The parser then stops before the body, which
+    uvicorn would leave at that.
+    """
+
+    piece = b""
+
+    def data_received(self, data: bytes) -> None:
+        self.piece = data
+        super().data_received(data)
+
+    def _should_upgrade(self) -> bool:
+        return True  # uvicorn leaves everything to the method below
+
+    def handle_websocket_upgrade(self) -> None:
+        """Have the request read anew, without the wish."""
+        if self.scope["method"] == "CONNECT":
+            self.send_400_response("This is no proxy for other hosts.")
+            return
+        stopped = sys.exception()
+        assert isinstance(stopped, httptools.HttpParserUpgrade)
+        lines = [f"{self.scope['method']} ".encode() + self.url + b" HTTP/1.1"]
+        lines += [b"%b: %b" % pair for pair in self.headers if pair[0] != b"upgrade"]
+        rest = self.piece[stopped.args[0] :]
+        self.parser = httptools.HttpRequestParser(self)
+        self.data_received(b"\r\n".join([*lines, b"", b""]) + rest)
+
+
 def limited_to(most: int) -> type[HttpToolsProtocol]:
     """A protocol that hangs up when headers go on and on: they are collected before anybody sees them."""
 
-    class Limited(HttpToolsProtocol):
+    class Limited(Http1):
         in_head = False
         head_bytes = 0
 

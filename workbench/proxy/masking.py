@@ -11,6 +11,9 @@ from urllib.parse import quote
 # Shorter ones are words: masking them would eat the answer and protect nobody.
 SHORTEST = 8
 _PERCENT = re.compile("%[0-9A-F]{2}")
+# What the JSON of these two escapes beyond need; a key in Base64 may well have a plus.
+_GO = re.compile("[<>&]")
+_DOTNET = re.compile("[<>&+'\"`]")
 
 
 class Piece:
@@ -134,7 +137,9 @@ def secrets_of(texts: Iterable[str]) -> tuple[Secret, ...]:
 
 def _forms(text: str) -> Iterator[bytes]:
     escaped = json.dumps(text, ensure_ascii=False)[1:-1]
-    for form in (text, escaped, escaped.replace("/", "\\/"), json.dumps(text)[1:-1]):
+    go = _GO.sub(lambda match: f"\\u{ord(match[0]):04x}", escaped)
+    dotnet = _DOTNET.sub(lambda match: f"\\u{ord(match[0]):04X}", text)
+    for form in (text, escaped, escaped.replace("/", "\\/"), json.dumps(text)[1:-1], go, dotnet):
         yield form.encode("utf-8", "surrogatepass")
     for safe in ("", "/"):
         form = quote(text, safe=safe, errors="replace")

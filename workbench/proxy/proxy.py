@@ -9,18 +9,19 @@ import time
 import traceback
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote
 
 from starlette.types import Receive, Scope, Send
 
-from transformer import call_ids
 from workbench.config import Settings, Upstream
 from workbench.output import say
 from workbench.proxy.client import Client, gone
 from workbench.proxy.exchange import Exchange, Outgoing
 from workbench.proxy.faults import Fault
 from workbench.proxy.guard import bearer, refuse, same
-from workbench.proxy.headers import Pairs, upward
+from workbench.proxy.headers import upward
 from workbench.proxy.incoming import Incoming, Left, TooLarge, read_incoming
+from workbench.proxy.opening import Opening
 from workbench.proxy.recorder import Recorder, Recording
 from workbench.proxy.relay import StreamRelay
 from workbench.proxy.replies import answer_fault
@@ -28,10 +29,7 @@ from workbench.proxy.routing import Routes, Sending, address, prepare
 from workbench.proxy.unrecorded import Unrecorded
 from workbench.proxy.whole import AsItIs, Whole
 from workbench.proxy.wire import Wire
-from workbench.recipe import Recipe
-from workbench.tape import make_header
 
-CHAT = "/chat/completions"
 _LARGE = 256 << 10  # a body that takes so long to rewrite that other streams would notice
 
 
@@ -46,6 +44,7 @@ class Proxy:
         self.live: set[Exchange] = set()
         # The last Authorization that clients sent for an upstream: for resends, in memory only.
         self.authorizations: dict[str, str] = {}
+        self._stopped: Fault | None = None  # for what begins when all else has been ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -73,8 +72,10 @@ class Proxy:
         await self._run(await self.exchange(incoming, upstream, send), receive)
 
     def _refusal(self, incoming: Incoming, upstream: Upstream | None) -> Fault | None:
-        if incoming.path == CHAT and incoming.method == "POST" and incoming.json is None:
+        if incoming.is_chat and incoming.json is None:
             return _bad(400, "the body of a chat request is a JSON object; this one is not")
+        if _climbs(incoming.path):
+            return _bad(400, "a path with . or .. in it would lead out of upstream's API")
         if upstream is None:
             known = ", ".join(self.routes.upstreams)
             asked = (
@@ -106,31 +107,16 @@ class Proxy:
     ) -> Exchange:
         """All that is known before anything is sent; `more` goes into the tape's header."""
         started, begun = time.time(), time.perf_counter()
-        chat = incoming.path == CHAT and incoming.method == "POST"
         if sending is None:
-            sending = await self._prepared(incoming, upstream) if chat else Sending(incoming.body)
+            own = Sending(incoming.body)
+            sending = await self._prepared(incoming, upstream) if incoming.is_chat else own
         outgoing = self._outgoing(incoming, upstream, sending)
-        seed, now = secrets.token_hex(6), int(started)
-        recipe = _recipe(incoming, upstream, seed, now) if chat else None
-        header = make_header(
-            f"{incoming.method} {incoming.path}",
-            upstream.dialect if chat else "passthrough",
-            policy=upstream.policy.said() or None,
-            model=incoming.model,
-            started=started,
-            ids=seed,
-            now=now,
-            request=_request_of(incoming),
-            upstream_request=sending.changed,
-            template=sending.template,
-            **_facts(incoming, outgoing, chat),
-            **more,
-        )
+        opening = Opening(incoming, outgoing, sending, started, secrets.token_hex(6))
         recording: Any = Unrecorded()
         if incoming.method == "POST":
-            hidden = [secret for secret in (upstream.api_key, self.settings.token) if secret]
-            recording = self.recorder.begin(header, hidden)
-        exchange = self._made(incoming, outgoing, recipe, recording, send, begun)
+            known = (upstream.api_key, self.settings.token, *upstream.secrets)
+            recording = self.recorder.begin(opening.header(**more), [secret for secret in known if secret])
+        exchange = self._made(opening, recording, send, begun)
         for note in sending.notes:
             exchange.note(note.code, note.level, note.message, "request")
         return exchange
@@ -142,23 +128,15 @@ class Proxy:
         return await asyncio.to_thread(prepare, incoming, upstream, template)
 
     def _outgoing(self, incoming: Incoming, upstream: Upstream, sending: Sending) -> Outgoing:
-        credential = f"Bearer {upstream.api_key}" if upstream.api_key else None
-        headers = upward(incoming.headers, upstream.headers, credential)
+        headers = upward(incoming.headers, upstream)
         url = address(upstream, incoming.path, incoming.query)
         return Outgoing(upstream, incoming.method, url, headers, sending.body)
 
-    def _made(
-        self,
-        incoming: Incoming,
-        outgoing: Outgoing,
-        recipe: Recipe | None,
-        recording: Recording,
-        send: Send,
-        begun: float,
-    ) -> Exchange:
+    def _made(self, opening: Opening, recording: Recording, send: Send, begun: float) -> Exchange:
         clock = _clock(begun)
         client = Client(send, recording, clock)
-        return Exchange(self.settings, self.wire, incoming, outgoing, recipe, recording, client, clock)
+        way = (opening.incoming, opening.outgoing, opening.recipe)
+        return Exchange(self.settings, self.wire, *way, recording, client, clock)
 
     async def _run(self, exchange: Exchange, receive: Receive) -> None:
         watch = asyncio.ensure_future(_watch(exchange, receive))
@@ -171,6 +149,8 @@ class Proxy:
         """To its end, whatever that is: the tape is closed, upstream's connection given back."""
         exchange.task = asyncio.current_task()
         self.live.add(exchange)
+        if self._stopped is not None:
+            exchange.interrupt(self._stopped)
         try:
             await _work_for(exchange).run()
         except asyncio.CancelledError:
@@ -187,8 +167,9 @@ class Proxy:
             await exchange.close()
 
     def interrupt_all(self, message: str) -> None:
+        self._stopped = Fault(503, message, "upstream_error", "shutdown")
         for exchange in list(self.live):
-            exchange.interrupt(Fault(503, message, "upstream_error", "shutdown"))
+            exchange.interrupt(self._stopped)
 
     async def close(self) -> None:
         for exchange in list(self.live):
@@ -203,43 +184,9 @@ def _work_for(exchange: Exchange) -> StreamRelay | Whole | AsItIs:
     return StreamRelay(exchange) if exchange.incoming.wants_stream else Whole(exchange)
 
 
-def _recipe(incoming: Incoming, upstream: Upstream, seed: str, now: int) -> Recipe:
-    """As a replay of the tape will have it."""
-    tools = incoming.json.get("tools")
-    return Recipe(
-        dialect=upstream.dialect,
-        policy=upstream.policy,
-        tools=tools if isinstance(tools, list) else None,
-        request=incoming.json,
-        ids=call_ids(seed),
-        now=now,
-    )
-
-
-def _request_of(incoming: Incoming) -> Any:
-    """The body as the tape keeps it. What is no JSON (a sound file, say) is named but not kept."""
-    if incoming.json is not None or not incoming.body:
-        return incoming.json
-    return {"not_json": f"{len(incoming.body)} bytes"}
-
-
-def _facts(incoming: Incoming, outgoing: Outgoing, chat: bool) -> dict[str, Any]:
-    return {
-        "session": incoming.session,
-        "parent_session": incoming.parent_session,
-        "upstream": outgoing.upstream.name,
-        "url": outgoing.url,
-        "method": incoming.method,
-        "path": incoming.path + (f"?{incoming.query}" if incoming.query else ""),
-        "client_headers": _listed(incoming.headers),
-        "upstream_headers": _listed(outgoing.headers),
-        "stream": incoming.wants_stream,
-        "kind": "chat" if chat else "relay",
-    }
-
-
-def _listed(pairs: Pairs) -> list[list[str]]:
-    return [list(pair) for pair in pairs]
+def _climbs(path: str) -> bool:
+    """Libraries resolve such segments, encoded ones as well: what was below /v1 would be anywhere."""
+    return not {".", ".."}.isdisjoint(unquote(path).split("/"))
 
 
 def _clock(begun: float) -> Callable[[], float]:
@@ -258,8 +205,8 @@ def _own_fault(error: Exception, where: str) -> Fault:
     message = f"the workbench itself failed: {type(error).__name__}: {error}"
     say(f"workbench: {message} ({where})")
     if os.environ.get("WORKBENCH_TRACEBACK"):
-        for line in traceback.format_exception(error):
-            say(line.rstrip())
+        for line in "".join(traceback.format_exception(error)).splitlines():
+            say(line)
     return Fault(500, f"{message}. This is a bug: please report it.", "workbench_error", permanent=True)
 
 

@@ -105,18 +105,17 @@ class Recorder:
         while not (self._backlog.closed and not self._backlog.size):
             for items in _slices(self._backlog.take(self._deck.patience())):
                 self._busy_since = time.monotonic()
-                self._deck.play(items)
-                self._backlog.done(sum(item.size for item in items))
+                self._backlog.done(self._deck.play(items))
                 self._busy_since = None
         self._deck.close()
 
 
 def _slices(items: list[Item]) -> Iterator[list[Item]]:
     """In pieces of a bounded size: after a stall there is much to write, and its memory is to be free soon.
-    Also once without any item: something may be due."""
+    Beginnings wait for their turn anyway. Also once without any item: something may be due."""
     start = size = 0
     for at, item in enumerate(items):
-        size += item.size
+        size += 0 if item.op == "begin" else item.size
         if size > _SLICE:
             yield items[start : at + 1]
             start, size = at + 1, 0

@@ -11,16 +11,18 @@ import orjson
 
 from workbench.errors import UserError
 from workbench.proxy.masking import SHORTEST, Masker, Secret, secrets_of
-from workbench.proxy.secretnames import is_secret_field, is_secret_header, is_secret_parameter
+from workbench.proxy.owncredentials import PARAMETER, SCHEME, bare
+from workbench.proxy.secretnames import is_schema, is_secret_field, is_secret_header, is_secret_parameter
 
 # Keys that people paste into prompts and files, by how they begin: searching for a few letters is a hundred
 # times cheaper than trying a pattern at every place of a long conversation.
 _SHAPES: Sequence[tuple[str, re.Pattern[str]]] = [
     (letters, re.compile(pattern, re.ASCII))
     for letters, pattern in (
-        ("sk-", r"(?<![\w-])(sk-[\w-]{16,})"),
-        ("earer ", r"earer +((?=\S*\d)[\w.~+/=-]{8,}|[\w.~+/=-]{16,})"),
-        ("asic ", r"asic +((?=\S*\d)[\w+/=-]{12,}|[\w+/=-]{20,})"),
+        # Letters in short runs are words: `sk-learn-pipeline-utilities`, `basic implementation/interface`.
+        ("sk-", r"(?<![\w-])(sk-(?=[\w-]*\d|[\w-]*\w{16})[\w-]{16,})"),
+        ("earer ", r"earer +((?=[\w.~+/=-]*\d)[\w.~+/=-]{8,}|[\w.~+/=-]{16,})"),
+        ("asic ", r"asic +((?=[\w+/=-]*[\d=])[\w+/=-]{12,}|(?=[\w+/=-]*[a-z][A-Z])[\w+/=-]{20,})"),
         *((f"gh{letter}_", rf"\b(gh{letter}_\w{{30,}})") for letter in "opsur"),
         ("github_pat_", r"(github_pat_\w{20,})"),
         ("glpat-", r"(glpat-[\w-]{16,})"),
@@ -34,11 +36,7 @@ _SHAPES: Sequence[tuple[str, re.Pattern[str]]] = [
         ("://", r"://[^\s/?#@:\"'<>]{0,200}:([^\s/?#@\"'<>]{1,200})@"),
     )
 ]
-_SCHEME = re.compile(
-    r"\s*(?:bearer|basic|digest|token|apikey|api-key|negotiate|aws4-hmac-sha256)\s+(?=\S)", re.IGNORECASE
-)
 _USERINFO = re.compile(r"^([a-zA-Z][\w+.-]*://)([^/?#@]*)@")
-_PARAMETER = re.compile(r"(?<=[?&;#])([^=&;#?]{1,100})=([^&#;]*)")
 _URL = re.compile(r"(?:https?|wss?)://\S{1,8000}", re.IGNORECASE)
 # What a replay cannot do without, and what no credential is in.
 _STRUCTURE = frozenset(
@@ -46,9 +44,6 @@ _STRUCTURE = frozenset(
 )
 _URLS = frozenset(("url", "path"))
 _HEADERS = frozenset(("client_headers", "upstream_headers", "headers"))
-_CREDENTIALS = frozenset(("authorization", "proxy-authorization", "x-api-key", "api-key", "x-goog-api-key"))
-_COOKIE_VALUE = re.compile(r"=([^;]*)")
-_SURELY = 16
 _TOO_DEEP = {"not recorded": "nested too deep to be looked through"}
 
 
@@ -68,7 +63,7 @@ class Redaction:
 
     def __init__(self, patterns: Sequence[re.Pattern[str]] = (), secrets: Iterable[str] = ()) -> None:
         self._patterns = patterns
-        self.secrets: tuple[Secret, ...] = secrets_of(_bare(secrets))
+        self.secrets: tuple[Secret, ...] = secrets_of(bare(secrets))
         self._texts = tuple(_decoded(self.secrets))
         self._shapes = _SHAPES
         self._done: dict[str, str] = {}
@@ -77,11 +72,11 @@ class Redaction:
         """For the bytes of one direction; None where there is nothing to look for."""
         return Masker(self.secrets) if self.secrets else None
 
-    def header(self, header: Mapping[str, Any]) -> dict[str, Any]:
-        """A tape's header with nothing in it that opens a door."""
-        self._shapes = _present(header)
+    def line(self, line: Mapping[str, Any]) -> dict[str, Any]:
+        """A tape's header, or its end, with nothing in it that opens a door."""
+        self._shapes = _present(line)
         try:
-            return {key: self._entry(key, value) for key, value in header.items()}
+            return {key: self._entry(key, value) for key, value in line.items()}
         finally:
             self._shapes = _SHAPES
             self._done.clear()
@@ -104,11 +99,11 @@ class Redaction:
     def url(self, url: str) -> str:
         """A URL or a path: its user, its password, its secret parameters."""
         url = _USERINFO.sub(lambda match: f"{match[1]}{'*' * len(match[2])}@", url)
-        return self.text(_PARAMETER.sub(_mask_parameter, url))
+        return self.text(PARAMETER.sub(_mask_parameter, url))
 
     def value(self, value: Any) -> Any:
-        """JSON of any kind. A member is masked for its name only where it is text: a schema's property
-        `token` is an object, `max_tokens` a number."""
+        """JSON of any kind. A member is masked for its name where it is text, or holds texts: `max_tokens` is
+        a number, and the property `token` of a tool a schema."""
         if isinstance(value, str):
             return self._string(value)
         if isinstance(value, Mapping):
@@ -144,11 +139,16 @@ class Redaction:
             return dict(_TOO_DEEP)
 
     def _member(self, key: str, value: Any) -> Any:
-        if is_secret_field(key):
-            if isinstance(value, str):
-                return mask(value)
-            if isinstance(value, list):
-                return [mask(inner) if isinstance(inner, str) else self.value(inner) for inner in value]
+        return self._masked(value) if is_secret_field(key) and not is_schema(value) else self.value(value)
+
+    def _masked(self, value: Any) -> Any:
+        """Every text in it, whatever it is called."""
+        if isinstance(value, str):
+            return mask(value)
+        if isinstance(value, Mapping):
+            return {self._own(str(key)): self._masked(inner) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._masked(inner) for inner in value]
         return self.value(value)
 
     def _header(self, name: str, value: str) -> str:
@@ -159,31 +159,9 @@ class Redaction:
 
 def mask(text: str) -> str:
     """As many stars as there were characters, behind the word that says what kind of credential it was."""
-    scheme = _SCHEME.match(text)
+    scheme = SCHEME.match(text)
     start = scheme.end() if scheme else 0
     return text[:start] + "*" * (len(text) - start)
-
-
-def own_credentials(header: Mapping[str, Any]) -> Iterator[str]:
-    """The credentials that a raw header shows by itself, to be looked for in the answer as well.
-
-    Whatever only sounds like one must be long: `x-tokenizer: qwen2` is no reason to mask a name everywhere.
-    """
-    for key in ("client_headers", "upstream_headers"):
-        for name, value in header.get(key) or ():
-            if name.lower() in _CREDENTIALS:
-                yield value
-            elif name.lower() == "cookie":
-                yield from (part for part in _COOKIE_VALUE.findall(value) if len(part) >= _SURELY)
-            elif is_secret_header(name) and len(value) >= _SURELY:
-                yield value
-
-
-def _bare(secrets: Iterable[str]) -> Iterable[str]:
-    """A credential is looked for without its scheme: an error that quotes it does not say Bearer."""
-    for secret in secrets:
-        scheme = _SCHEME.match(secret)
-        yield (secret[scheme.end() :] if scheme else secret).strip()
 
 
 def _decoded(secrets: Iterable[Secret]) -> Iterator[str]:
@@ -192,10 +170,10 @@ def _decoded(secrets: Iterable[Secret]) -> Iterator[str]:
             yield secret.data.decode()
 
 
-def _present(header: Mapping[str, Any]) -> Sequence[tuple[str, re.Pattern[str]]]:
+def _present(line: Mapping[str, Any]) -> Sequence[tuple[str, re.Pattern[str]]]:
     """The shapes that can be in there at all: once through the whole saves many times through its parts."""
     try:
-        data = orjson.dumps(dict(header))
+        data = orjson.dumps(dict(line))
     except orjson.JSONEncodeError:
         return _SHAPES
     return [(letters, shape) for letters, shape in _SHAPES if letters.encode() in data]

@@ -41,17 +41,17 @@ def register(library: Path, registration: Registration) -> Path | None:
 
 def registered(library: Path) -> list[Registration]:
     """The proxies that run for this library, newest first. Those that died without a word are tidied away."""
-    found = []
+    found: list[tuple[float, Registration]] = []
     for path in folder(library).glob("*.json"):
         try:
             registration = Registration(**json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
-            continue
-        if is_alive(registration.pid):
-            found.append(registration)
-        else:
+            alive = is_alive(registration.pid)
+            found += [(float(registration.started), registration)] if alive else []
+        except (OSError, ValueError, TypeError, OverflowError):
+            continue  # not one of ours, or still being written
+        if not alive:
             _tidy(path)
-    return sorted(found, key=lambda one: one.started, reverse=True)
+    return [registration for _, registration in sorted(found, key=lambda pair: pair[0], reverse=True)]
 
 
 def is_alive(pid: int) -> bool:

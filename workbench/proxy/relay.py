@@ -28,8 +28,8 @@ class StreamRelay:
         self._client = exchange.client
         self._converter = Converter(exchange.recipe)
         self._headers: Pairs = _SSE
-        self._head = bytearray()  # what came before the client's headers went out: it may be no stream at all
-        self._pending: list[bytes] = []
+        self._head = bytearray()  # how it began, as long as it may be no stream at all
+        self._pending: list[bytes] = []  # what the client does not have yet
         self._pulse = Pulse(
             self._client, self._begin_late, lambda: not self._converter.half_sent, exchange.settings.heartbeat
         )
@@ -71,16 +71,12 @@ class StreamRelay:
     async def _take(self, data: bytes) -> None:
         exchange = self._exchange
         exchange.recording.read(exchange.clock(), data)
-        out = self._converter.feed(data)
-        if self._client.started and not self._pending:
-            await self._client.write(out)
-            return
-        self._pending.append(out)
+        self._pending.append(self._converter.feed(data))
+        if not self._client.started or not self._converter.events:
+            self._head += data[: LONGEST_ERROR - len(self._head)]
         if self._client.started:
-            await self._begin()
-            return
-        self._head += data[: LONGEST_ERROR - len(self._head)]
-        if self._converter.begun:
+            await self._write_on()
+        elif self._converter.begun:
             self._check_error()
             await self._begin()
 
@@ -94,9 +90,18 @@ class StreamRelay:
         """The client's headers, and what has waited for them; the pulse may be at it at the same time."""
         if not self._client.started:
             await self._client.start(200, self._headers)
-        pending, self._pending = self._pending, []
-        await self._client.write(b"".join(pending))
+        await self._write_on()
         self._pulse.due_in(self._exchange.settings.heartbeat)
+
+    async def _write_on(self) -> None:
+        data = b"".join(self._pending)
+        self._pending = []
+        try:
+            await self._client.write(data)
+        except asyncio.CancelledError:
+            # It did not go out, a client was too slow for it: an error event must not take its place.
+            self._pending.insert(0, data)
+            raise
 
     def _begin_late(self) -> asyncio.Future[None]:
         """Nothing came that says how this will end: the client must not wait any longer."""
@@ -108,6 +113,8 @@ class StreamRelay:
         return asyncio.ensure_future(begin())
 
     async def _finish(self) -> None:
+        if self._client.started and self._converter.raw and self._converter.stays_empty:
+            raise Faulted(self._no_stream())
         out = self._converter.finish()
         nothing = self._converter.said_nothing if not self._converter.raw else not self._converter.events
         if nothing and not self._client.started:
@@ -152,7 +159,8 @@ class StreamRelay:
 
     async def _break_off(self, fault: Fault) -> None:
         """The headers are out: what is held back goes, then an error, unless a call is complete (SPEC 3)."""
-        await self._client.write(self._converter.fail(fault.error))
+        self._pending.append(self._converter.fail(fault.error))
+        await self._write_on()
         await self._client.end()
 
 

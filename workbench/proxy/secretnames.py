@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 from urllib.parse import unquote
 
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
@@ -18,6 +20,7 @@ _ALWAYS = (
     "bearertoken", "sessiontoken", "securitytoken", "secrettoken", "usertoken", "clienttoken", "csrftoken",
     "hftoken", "githubtoken", "jwt",
 )  # fmt: skip
+_SCHEMA = frozenset(("type", "description", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"))
 _IN_BODY = frozenset((*_ALWAYS, "token", "xapikey", "apikeys", "accesstokens"))
 _IN_QUERY = frozenset((*_ALWAYS, "token", "key", "auth", "sig", "pwd", "pass", "xapikey"))
 
@@ -44,6 +47,11 @@ def is_secret_field(name: str) -> bool:
 def _is_secret_field(name: str) -> bool:
     name = _plain(name)
     return name in _IN_BODY or name.endswith(_ALWAYS)
+
+
+def is_schema(value: Any) -> bool:
+    """Whether this describes a value, in a tool's parameters, and is none."""
+    return isinstance(value, Mapping) and not _SCHEMA.isdisjoint(value)
 
 
 def _plain(name: str) -> str:

@@ -27,7 +27,7 @@ from workbench import __version__
 from workbench.config import Settings
 from workbench.proxy.control import Control, recorder_state
 from workbench.proxy.guard import CONTROL, Guard
-from workbench.proxy.headers import Pairs
+from workbench.proxy.headers import upward
 from workbench.proxy.listener import bind, limited_to, url_of
 from workbench.proxy.proxy import Proxy
 from workbench.proxy.recorder import Recorder
@@ -122,7 +122,11 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         loop = asyncio.get_running_loop()
         timer = loop.call_later(self._settings.grace, self._proxy.interrupt_all, _STOPPING)
+        latest = loop.time() + self._settings.grace + _AFTER_GRACE
         await super().shutdown(sockets)
+        # A resend has no connection, so nobody has waited for it yet.
+        while self._proxy.live and not self.force_exit and loop.time() < latest:
+            await asyncio.sleep(0.02)
         timer.cancel()
         await self._proxy.close()
         if self._file is not None:
@@ -156,8 +160,5 @@ async def _health(settings: Settings, proxy: Proxy) -> JSONResponse:
 
 async def _way(proxy: Proxy, name: str) -> tuple[str, str | None]:
     upstream = proxy.routes.upstreams[name]
-    headers: Pairs = [("accept-encoding", "identity"), *upstream.headers.items()]
-    if upstream.api_key:
-        headers.append(("authorization", f"Bearer {upstream.api_key}"))
-    why = await proxy.wire.reachable(upstream, address(upstream, "/models"), headers, _HEALTH_TIMEOUT)
-    return name, why
+    url = address(upstream, "/models")
+    return name, await proxy.wire.reachable(upstream, url, upward([], upstream), _HEALTH_TIMEOUT)

@@ -6,13 +6,15 @@ import errno
 import os
 import re
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from workbench.library.folders import TAPES, make_folder, new_id, tape_path
+from workbench.proxy.owncredentials import own_credentials
 from workbench.proxy.recording import Item, Recording
-from workbench.proxy.redaction import Redaction, own_credentials
+from workbench.proxy.redaction import Redaction
 from workbench.proxy.tapefile import TapeFile
 from workbench.proxy.tapewriter import TapeWriter
 
@@ -21,6 +23,7 @@ Lose: TypeAlias = Callable[[int, int], None]
 Publish: TypeAlias = Callable[[str, dict[str, Any], bool], None]
 
 _LOOK_AGAIN = 1.0
+_TURN = 0.02  # seconds for beginnings at a time
 _UNFINISHED = 500  # how many tapes may wait for a disk that takes their last line
 _REMEDIES = {
     errno.ENOSPC: "free some space there",
@@ -44,25 +47,59 @@ class TapeDeck:
         self._publish = publish
         self._writers: dict[Recording, TapeWriter] = {}
         self._looked = 0.0
+        self._later: deque[Item] = deque()  # tapes to be begun, and what happened to them since
 
-    def play(self, items: Iterable[Item]) -> None:
-        """What happened, onto the tapes; and what has waited long enough."""
+    def play(self, items: Iterable[Item]) -> int:
+        """What happened, onto the tapes; and what has waited long enough. Returns the size of what is done
+        with: a tape's beginning, and so all of it, may have to wait for its turn."""
         now = time.monotonic()
-        touched: dict[Recording, TapeWriter] = {}
-        for item in items:
-            try:
-                writer = self._take(item, now)
-            except Exception as error:  # a bug of ours costs a line, not the recording of everything else
-                self._fail(_bug(error))
-                writer = None
-            if writer is None:
-                self._lose(1, 0)
-            else:
-                touched[item.recording] = writer
-        for recording, writer in [*touched.items(), *self._due(now, touched)]:
+        done, touched = self._record(self._without_beginning(items), now)
+        more, begun = self._record(self._beginnings(), now)
+        touched |= begun
+        for recording, writer in self._due(now, touched):
             self._flush_safely(recording, writer, now)
         if self.problem and touched and not any(writer.error for writer in self._all(touched)):
             self.problem = None
+        return done + more
+
+    def _without_beginning(self, items: Iterable[Item]) -> Iterator[Item]:
+        """What concerns tapes that have begun; a long conversation takes its time to be redacted, and those
+        that run already shall not wait for it."""
+        waiting = {item.recording for item in self._later}
+        for item in items:
+            if item.op == "begin":
+                waiting.add(item.recording)
+            if item.recording in waiting:
+                self._later.append(item)
+            else:
+                yield item
+
+    def _beginnings(self) -> Iterator[Item]:
+        """At least one thing at a time: even while others are busy, all of them get their turn."""
+        until = time.monotonic() + _TURN
+        while self._later:
+            yield self._later.popleft()
+            if time.monotonic() >= until:
+                break
+
+    def _record(self, items: Iterable[Item], now: float) -> tuple[int, dict[Recording, TapeWriter]]:
+        touched: dict[Recording, TapeWriter] = {}
+        size = 0
+        for item in items:
+            try:
+                taken = self._take(item, now)
+            except Exception as error:  # a bug of ours costs a line, not the recording of everything else
+                self._fail(_bug(error))
+                self._end_barely(item, now)
+                taken = False
+            if not taken:
+                self._lose(1, 0)
+            if writer := self._writers.get(item.recording):
+                touched[item.recording] = writer
+            size += item.size
+        for recording, writer in touched.items():
+            self._flush_safely(recording, writer, now)
+        return size, touched
 
     def _all(self, touched: dict[Recording, TapeWriter]) -> Iterator[TapeWriter]:
         yield from touched.values()
@@ -70,6 +107,8 @@ class TapeDeck:
 
     def patience(self) -> float | None:
         """Seconds until something is due, even if nothing happens; None when nothing is."""
+        if self._later:
+            return 0.0
         now = time.monotonic()
         due = [writer.deadline for writer in self._writers.values() if writer.deadline is not None]
         if self.problem:
@@ -96,17 +135,24 @@ class TapeDeck:
             writer.close()
         self._writers.clear()
 
-    def _take(self, item: Item, now: float) -> TapeWriter | None:
+    def _take(self, item: Item, now: float) -> bool:
         if item.op == "begin":
             header, secrets = item.what
             self._writers[item.recording] = self._begin(item.recording, header, secrets, now)
+            return True
         writer = self._writers.get(item.recording)
-        if writer is None or item.op == "begin":
-            return writer
+        if writer is None:
+            return False
         if item.missed[0]:
             writer.miss(now, item.t, *item.missed)
         writer.take(item.op, now, item.t, item.what)
-        return writer
+        return True
+
+    def _end_barely(self, item: Item, now: float) -> None:
+        """An end whose details cannot be recorded is still an end: nothing more comes to close this tape."""
+        if item.op == "end" and item.recording in self._writers:
+            how, _ = item.what
+            self._writers[item.recording].take("end", now, item.t, (how, {}))
 
     def _begin(
         self, recording: Recording, header: dict[str, Any], secrets: tuple[str, ...], now: float

@@ -25,7 +25,7 @@ class TapeWriter:
         self.file = file
         self.error: OSError | None = None
         self.ended = False
-        clean = redaction.header(header)
+        clean = redaction.line(header)
         self.row: dict[str, Any] = columns_of_header(clean) | _NEW
         self._header = line(clean)
         self._redaction = redaction
@@ -94,12 +94,12 @@ class TapeWriter:
         self._queue.line(now, t, line(finding_line(t, code, level, self._redaction.text(message), where)))
 
     def _update(self, columns: Mapping[str, Any]) -> None:
-        columns = columns_of_summary(self._redaction.value(columns))
+        columns = columns_of_summary(self._redaction.line(columns))
         self._count(columns.pop("findings", {}))
         self.row |= columns
 
     def _take_end(self, t: float, how: End, summary: Mapping[str, Any]) -> None:
-        summary = self._redaction.value(summary)
+        summary = self._redaction.line(summary)
         self._update({key: value for key, value in summary.items() if key != "lost"})
         self.row |= {"state": how, "duration": t}
         self._end = (t, how, dict(summary))

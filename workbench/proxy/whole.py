@@ -8,10 +8,11 @@ from typing import Any
 
 from transformer.deltas import dumps
 from transformer.stream.upstream import error_in
+from workbench.observer import observed
 from workbench.proxy.converter import Converter
 from workbench.proxy.exchange import Exchange
 from workbench.proxy.faults import Fault, of_answer
-from workbench.proxy.headers import Pairs, downward
+from workbench.proxy.headers import Pairs, downward, first
 from workbench.proxy.incoming import object_in
 from workbench.proxy.replies import answer_fault, read_all, refused
 from workbench.proxy.wire import Faulted, Reply
@@ -28,6 +29,7 @@ class Whole:
         self._exchange = exchange
         self._recipe: Recipe = exchange.recipe
         self._summary: dict[str, Any] = {}
+        self._collected_stream = False
 
     async def run(self) -> None:
         exchange = self._exchange
@@ -36,7 +38,7 @@ class Whole:
             if not 200 <= reply.status < 300:
                 raise Faulted(await refused(exchange, reply))
             body = self._converted(await read_all(exchange, reply, _LONGEST), reply)
-            await exchange.client.answer(reply.status, _headers(reply), body)
+            await exchange.client.answer(reply.status, self._headers(reply), body)
             exchange.end("done", self._summary)
         except Faulted as broken:
             await self._fail(broken.fault)
@@ -75,9 +77,11 @@ class Whole:
             text = f"the workbench itself failed ({type(error).__name__}: {error})"
             self._exchange.note("transformer-failed", "error", f"{text}; the answer went on as it came")
             return body
+        recipe = self._recipe
+        seen = observed(converted, recipe.request, recipe.dialect, recipe.policy)
         self._summary = {
             "calls": _calls_in(converted),
-            "findings": dict(Counter(finding.code for finding in message.findings)),
+            "findings": dict(Counter([*(found.code for found in message.findings), *(s.code for s in seen)])),
             "usage": converted.get("usage"),
         }
         if "error" in converted and "choices" not in converted:
@@ -89,6 +93,7 @@ class Whole:
         converter = Converter(self._recipe)
         if converter.raw:
             return body
+        self._collected_stream = True
         converter.feed(body)
         converter.finish()
         self._summary = converter.summary()
@@ -97,18 +102,18 @@ class Whole:
             raise Faulted(of_answer(502, dumps({"error": converter.error}), name))
         return dumps(converter.transformer.completion)
 
+    def _headers(self, reply: Reply) -> Pairs:
+        kept = downward(reply.headers)
+        if self._collected_stream:
+            kept = [pair for pair in kept if pair[0] != "content-type"]
+            kept.append(("content-type", "application/json"))
+        return kept
+
 
 def _calls_in(message: dict[str, Any]) -> int:
     choices = message.get("choices") or []
     messages = [choice.get("message") for choice in choices if isinstance(choice, dict)]
     return sum(len(said.get("tool_calls") or ()) for said in messages if isinstance(said, dict))
-
-
-def _headers(reply: Reply) -> Pairs:
-    kept = downward(reply.headers)
-    if reply.content_type == "text/event-stream":
-        kept = [pair for pair in kept if pair[0] != "content-type"] + [("content-type", "application/json")]
-    return kept
 
 
 class AsItIs:
@@ -122,7 +127,9 @@ class AsItIs:
         client = exchange.client
         try:
             reply = await exchange.open()
-            await client.start(reply.status, downward(reply.headers))
+            if not 200 <= reply.status < 600:
+                raise Faulted(await refused(exchange, reply))
+            await client.start(reply.status, _relayed_headers(reply))
             async for data in reply.reads():
                 exchange.recording.read(exchange.clock(), data)
                 await client.write(data)
@@ -143,3 +150,11 @@ class AsItIs:
             await answer_fault(exchange, fault)
         # Otherwise the body stays without its end: the server hangs up, and so the client knows.
         exchange.end("error", error=fault.error)
+
+
+def _relayed_headers(reply: Reply) -> Pairs:
+    """With the length, where the body goes on byte for byte; without a body it is the length of another."""
+    length = first(reply.headers, "content-length")
+    if length is None or first(reply.headers, "content-encoding") or reply.status in (204, 304):
+        return downward(reply.headers)
+    return [*downward(reply.headers), ("content-length", length)]

@@ -14,7 +14,7 @@ from httpx_aiohttp import AiohttpTransport
 from workbench.config import Upstream
 from workbench.proxy.decoding import Decoder, DecodingError, decoder_for
 from workbench.proxy.faults import Fault, of_exception
-from workbench.proxy.headers import Pairs, first
+from workbench.proxy.headers import Pairs, encoded, first
 
 # Less than the five seconds after which uvicorn, and so vLLM, closes an idle connection: a request that is
 # sent just then would be lost.
@@ -105,7 +105,7 @@ class Wire:
         timeouts = self._timeout if timeout is None else dict.fromkeys(self._timeout, timeout)
         try:
             request = httpx.Request(
-                method, url, headers=headers, content=body, extensions={"timeout": timeouts}
+                method, url, headers=encoded(headers), content=body, extensions={"timeout": timeouts}
             )
             return Reply(await self._client.send(request, stream=True), upstream)
         except _TROUBLE as error:

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
+from workbench.child import ChildError, Death
+from workbench.config import Flags
+from workbench.demo.demo import Demo
+from workbench.ui.keeper import Keeper, Leave
+from workbench.ui.screens.problems import proxy_died
 from workbench.ui.screens.stream import StreamScreen
 
 
 class WorkbenchApp(App[int]):
-    """The inspector."""
+    """The inspector: a library, and perhaps the proxy that writes it."""
 
     TITLE = "workbench"
-    CSS_PATH = "styles.tcss"
+    CSS_PATH: ClassVar = ["styles.tcss", "views.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,ctrl+q", "quit", "Quit", id="app.quit", tooltip="Leave the workbench"),
     ]
@@ -37,4 +45,77 @@ class WorkbenchApp(App[int]):
                 yield SystemCommand(binding.description, binding.tooltip or binding.key, act)
 
     def on_mount(self) -> None:
-        self.push_screen(StreamScreen(self._library))
+        self.begin()  # Textual calls the on_mount of every class, a subclass could not replace it
+
+    def begin(self) -> None:
+        """The first screen."""
+        self.show_library(self._library)
+
+    def show_library(self, library: Path) -> StreamScreen:
+        screen = StreamScreen(library)
+        self.push_screen(screen)
+        return screen
+
+
+class LiveApp(WorkbenchApp):
+    """With a proxy of its own, or the one that already runs for this library."""
+
+    def __init__(self, flags: Flags) -> None:
+        super().__init__(Path())
+        self._keeper = Keeper(self, flags)
+
+    def begin(self) -> None:
+        self._live()
+
+    @work(group="proxy")
+    async def _live(self) -> None:
+        with suppress(Leave):
+            settings = await self._keeper.settings()
+            screen = self.show_library(self._keeper.library(settings))
+            if settings is not None:
+                await self._keeper.keep(settings, screen.serving)
+
+    async def on_unmount(self) -> None:
+        await self._keeper.stop()
+
+
+class DemoApp(WorkbenchApp):
+    """With a scripted model: opens on one broken exchange, then live traffic comes."""
+
+    def __init__(self, demo: Demo) -> None:
+        super().__init__(demo.library)
+        self._demo = demo
+
+    def begin(self) -> None:
+        screen = self.show_library(self._library)
+        screen.guide(self._demo.tips)
+        self._go_live(screen)
+
+    @work(group="proxy")
+    async def _go_live(self, screen: StreamScreen) -> None:
+        try:
+            child = await self._demo.go_live()
+            while child is not None and child.url is not None:
+                screen.serving(child.url)
+                death = await child.ended()
+                if child.stopping or await self.push_screen_wait(proxy_died(death)) != "restart":
+                    return
+                await child.restart()
+        except ChildError as error:
+            await self.push_screen_wait(proxy_died(error.death or Death(1, (str(error),))))
+
+
+def run_live(flags: Flags) -> int:
+    return LiveApp(flags).run() or 0
+
+
+def run_attached(library: Path) -> int:
+    return WorkbenchApp(library).run() or 0
+
+
+def run_demo(demo: Demo) -> int:
+    async def run() -> int:
+        async with demo:
+            return await DemoApp(demo).run_async() or 0
+
+    return asyncio.run(run())

@@ -6,24 +6,13 @@ from collections.abc import Iterable
 
 from workbench.library import Row
 from workbench.ui.widgets.exchanges import Entry, Judged, Session
-
-_LEVELS = {"error": "error", "warning": "warning"}
+from workbench.verdicts import facts_of_row, verdict
 
 
 def judged(row: Row) -> Judged:
     """What the index alone can say of an exchange."""
-    if row.state == "running":
-        return Judged(row, "running", "running")
-    if row.error or row.state in ("error", "damaged"):
-        return Judged(row, "error", row.error or row.problem or "upstream error")
-    if row.level in _LEVELS:
-        worst = next(iter(row.findings), "")
-        return Judged(row, _LEVELS[row.level], worst.replace("-", " "))
-    if row.state == "cancelled":
-        return Judged(row, "warning", "the client went away")
-    if row.calls:
-        return Judged(row, "good", f"{row.calls} call{'s' if row.calls > 1 else ''} converted")
-    return Judged(row, "info", "nothing special")
+    said = verdict(facts_of_row(row))
+    return Judged(row, said.level, said.sentence, said.kind)
 
 
 def grouped(rows: Iterable[Row], unfolded: frozenset[str] = frozenset()) -> list[Entry]:
@@ -43,4 +32,4 @@ def grouped(rows: Iterable[Row], unfolded: frozenset[str] = frozenset()) -> list
 
 def is_side(row: Row) -> bool:
     """A request beside the conversation: a title, an embedding."""
-    return row.kind == "relay"
+    return row.kind == "relay" or "nothing-offered" in row.findings

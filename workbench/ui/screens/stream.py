@@ -14,13 +14,16 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.events import Resize
 from textual.screen import Screen
-from textual.widgets import Footer
+from textual.widgets import Footer, Static
 
 from transformer import DIALECTS, Finding
+from workbench.demo.tips import Tips
+from workbench.errors import UserError
 from workbench.library import Filter, Library
 from workbench.player import Held, Pane, Player, Tail
 from workbench.player.links import linked
 from workbench.tape import Line
+from workbench.ui.display import content
 from workbench.ui.judging import grouped
 from workbench.ui.searching import first_match
 from workbench.ui.widgets.clientpane import ClientPane
@@ -31,12 +34,14 @@ from workbench.ui.widgets.rowpane import RowPane
 from workbench.ui.widgets.tapepane import TapePane
 from workbench.ui.widgets.upstreampane import UpstreamPane
 from workbench.ui.widgets.verdictbar import VerdictBar
+from workbench.verdicts import Verdict, facts_of_player, proof, verdict
 
 _POLL = 0.3  # seconds between looks at the index
 _FRAME = 1 / 20
 _SLICE = 0.012  # seconds of reading in a frame, while there is more to read
 _MOST_ROWS = 2000
 _WIDE, _MIDDLE = 160, 100
+_JUDGE = 0.5  # seconds between verdicts on an answer that still grows
 _HOLDS = 0.5  # seconds of held-back text before it is worth a word
 
 
@@ -72,11 +77,17 @@ class StreamScreen(Screen[None]):
         self.library = library
         self.tail: Tail | None = None
         self.paused_at: int | None = None
+        self._url = ""
+        self._tips: Tips | None = None
+        self._prove = False  # go to the proof as soon as there is one
+        self._verdict: Verdict | None = None
+        self._judged_at, self._judged_steps = 0.0, -1
         self._index: Library | None = None
         self._version = -1
         self._search = ""
         self._filter = ""
         self._prompt = PromptBar()
+        self._tip = Static("", id="tip", markup=False)
         self._list = ExchangeList()
         self._bar = VerdictBar()
         self._panes: tuple[TapePane, ...] = (UpstreamPane(), MachinePane(), ClientPane())
@@ -89,10 +100,14 @@ class StreamScreen(Screen[None]):
                 yield self._bar
                 with Horizontal(id="panes"):
                     yield from self._panes
+        yield self._tip
         yield self._prompt
         yield Footer()
 
     def on_mount(self) -> None:
+        self._tip.display = False
+        if self._tips is not None:
+            self._show_tip()
         self._list.focus()
         self._poll()
         self.set_interval(_POLL, self._poll)
@@ -109,6 +124,26 @@ class StreamScreen(Screen[None]):
     def player(self) -> Player | None:
         return self.tail.player if self.tail is not None else None
 
+    def serving(self, url: str) -> None:
+        """A proxy runs: where clients find it."""
+        self._url = url
+        self._list.border_subtitle = content(url)
+
+    def guide(self, tips: Tips) -> None:
+        """For somebody who is new here: a line that says what to do next, and the cursor on the fault."""
+        self._tips = tips
+        self._prove = True
+
+    def did(self, action: str) -> None:
+        if self._tips is not None:
+            self._tips.did(action)
+            self._show_tip()
+
+    def _show_tip(self) -> None:
+        assert self._tips is not None
+        self._tip.update(content(self._tips.line))
+        self._tip.display = True
+
     # -- the list
 
     def _poll(self) -> None:
@@ -120,9 +155,13 @@ class StreamScreen(Screen[None]):
             if version != self._version:
                 self._version = version
                 self._list.show_entries(grouped(self._index.rows(Filter(), _MOST_ROWS)))
-        except Exception as error:
+        except UserError as error:
             self._index = None
-            self._bar.say("info", "waiting for the first exchange", str(error))
+            if self.tail is None:
+                where = (
+                    f"clients use {self._url} (workbench connect opencode)" if self._url else error.message
+                )
+                self._bar.say("info", "waiting for the first exchange", where)
 
     def on_row_pane_moved(self, event: RowPane.Moved) -> None:
         event.stop()
@@ -143,7 +182,7 @@ class StreamScreen(Screen[None]):
         """Show another tape; its first rows at once, the rest in slices."""
         gc.unfreeze()  # the tape before may go
         self.tail = Tail(path)
-        self.paused_at = None
+        self.paused_at, self._verdict = None, None
         self.tail.advance(0.05)
         for pane in self._panes:
             pane.play(self.player)
@@ -209,10 +248,25 @@ class StreamScreen(Screen[None]):
         player = tail.player
         if player is None:
             return
+        self._judge(player)
+        said = self._verdict
+        level, sentence = (said.level, said.long) if said else (chosen.level, chosen.sentence)
         facts = f"{player.reads} reads · {len(player.data):,} bytes · {player.now:.1f} s · {player.dialect}"
         if tail.behind:
             facts = f"loading {100 * tail.done // max(1, tail.size)} % · {facts}"
-        self._bar.say(chosen.level, chosen.sentence, facts, self._alarm(player))
+        self._bar.say(level, sentence, facts, self._alarm(player))
+        if self._prove and player.complete:
+            self._prove = False
+            self.go_to_proof()
+
+    def _judge(self, player: Player) -> None:
+        """A verdict looks at the whole answer: while that grows, now and then is enough."""
+        now = time.monotonic()
+        if self._verdict is None or player.complete or now - self._judged_at > _JUDGE:
+            if self._verdict is not None and self._judged_steps == player.steps:
+                return
+            self._judged_at, self._judged_steps = now, player.steps
+            self._verdict = verdict(facts_of_player(player))
 
     def _alarm(self, player: Player) -> str:
         if self.paused_at is not None:
@@ -314,22 +368,37 @@ class StreamScreen(Screen[None]):
         self._poll()
 
     def action_proof(self) -> None:
-        self.action_finding(1, from_start=True)
+        if self.go_to_proof():
+            self.did("proof")
+        else:
+            self.notify("there is nothing to prove", timeout=2)
 
-    def action_finding(self, way: int, from_start: bool = False) -> None:
+    def go_to_proof(self) -> bool:
+        """Select the row that proves the verdict."""
+        player = self.player
+        step = proof(player, self._verdict) if player is not None and self._verdict is not None else None
+        if player is None or step is None:
+            return False
+        place, row = player.place(step)
+        self._panes[place].focus()
+        self._panes[place].go(row)
+        return True
+
+    def action_finding(self, way: int) -> None:
         machine = self._panes[Pane.MACHINE]
         player = self.player
         if player is None:
             return
-        start = -1 if from_start else machine.cursor
+        start = machine.cursor
         rows = range(start + 1, machine.count()) if way > 0 else range(start - 1, -1, -1)
         for row in rows:
             item = player.item(Pane.MACHINE, row)
             if isinstance(item, Finding | Line):
                 machine.focus()
                 machine.go(row)
+                self.did("finding")
                 return
-        self.notify("no further finding" if not from_start else "there is nothing to prove", timeout=2)
+        self.notify("no further finding", timeout=2)
 
 
 def _waiting(player: Player, held: Held) -> str:

@@ -26,21 +26,25 @@ class Document:
         self._width = 0
         self._work: Iterator[None] = iter(())
 
-    def fit(self, width: int) -> None:
-        """Begin anew for a width; nothing happens when it is the same as before."""
+    def fit(self, width: int) -> bool:
+        """Begin anew for a width; False when it is the same as before, and nothing happens."""
         width = max(width, _NARROWEST)
-        if width != self._width:
-            self._width = width
-            self._clear()
-            self._work = self._rows(width)
+        if width == self._width:
+            return False
+        self._width = width
+        self._clear()
+        self._work = self._rows(width)
+        return True
 
     def advance(self, seconds: float) -> bool:
         """Lay out more for about so long; True while there is more to do."""
         until = time.perf_counter() + seconds
-        for _ in self._work:
-            if time.perf_counter() >= until:
-                return True
-        return False
+        return any(time.perf_counter() >= until for _ in self._work)
+
+    @property
+    def goal(self) -> int | None:
+        """The row to begin with; None as long as it is not laid out."""
+        return 0
 
     def __len__(self) -> int:
         raise NotImplementedError

@@ -33,6 +33,7 @@ class Judged:
     row: Row
     level: str  # error, warning, info, good, running
     sentence: str
+    kind: str = ""
 
 
 Entry = Session | Judged

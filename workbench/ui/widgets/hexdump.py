@@ -26,10 +26,10 @@ class HexDump(Document):
         self.across = 16
 
     def __len__(self) -> int:
-        return -(-len(self.data) // self.across)
+        return (len(self.data) + self.across - 1) // self.across
 
     @property
-    def first_mark(self) -> int:
+    def goal(self) -> int:
         """The row where the first marked byte is."""
         return max(0, self.marks[0][0]) // self.across if self.marks else 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from workbench.ui.widgets.document import Pieces, Source, cuts
 
@@ -19,10 +19,14 @@ _NUMBER = re.compile(r"-?\d")
 
 
 class JsonText(Source):
-    """A row is a range of the text and a depth; a long string takes several rows."""
+    """A row is a range of the text and a depth; a long string takes several rows.
 
-    def __init__(self, source: str) -> None:
+    `marks` are ranges of characters that stand out.
+    """
+
+    def __init__(self, source: str, marks: Sequence[tuple[int, int]] = ()) -> None:
         super().__init__(source)
+        self.marks = sorted(mark for mark in marks if mark[0] < mark[1])
         self.depths = array("q")
         self._inside = bytearray()  # the row goes on in a value that began above
 
@@ -55,11 +59,8 @@ class JsonText(Source):
             # A long way up only for a long string: then what it is can be told without its beginning.
             first -= 1
             if row - first > 50:
-                return [*pieces, (self._between(row), "string")]
+                return pieces + self._with_marks(self.starts[row], self.ends[row], "string")
         return pieces + self._coloured(self.starts[first], self.starts[row], self.ends[row])
-
-    def _between(self, row: int) -> str:
-        return self.source[self.starts[row] : self.ends[row]]
 
     def _coloured(self, begin: int, start: int, end: int) -> Pieces:
         """The tokens of a line that begins at `begin`, as far as they are in the row."""
@@ -70,16 +71,32 @@ class JsonText(Source):
                 break
             look = _look(match[0][:2], keyed)
             keyed = keyed and not match[0].startswith('"')
-            text = self.source[max(start, match.start()) : min(end, match.end())]
-            if text:
-                pieces.append((text, look))
-            if text == ":" and keyed is False and self.source[match.end() : match.end() + 1] != " ":
+            shown = self._with_marks(max(start, match.start()), min(end, match.end()), look)
+            pieces += shown
+            if shown and match[0] == ":" and self.source[match.end() : match.end() + 1] != " ":
                 pieces.append((" ", look))
         return pieces
 
-    def row_of(self, character: int) -> int:
-        """The row in which a character of the text is."""
-        return max(0, bisect_right(self.starts, character) - 1)
+    @property
+    def goal(self) -> int | None:
+        """The row with the first mark."""
+        if not self.marks:
+            return 0
+        first = self.marks[0][0]
+        known = bool(self.ends) and (self.ends[-1] > first or self.ends[-1] == len(self.source))
+        return max(0, bisect_right(self.starts, first) - 1) if known else None
+
+    def _with_marks(self, start: int, end: int, look: str) -> Pieces:
+        """A range in its look, but for what is marked in it."""
+        pieces: Pieces = []
+        at = start
+        for begin, stop in self.marks:
+            begin, stop = max(begin, at), min(stop, end)
+            if begin < stop:
+                pieces += [(self.source[at:begin], look), (self.source[begin:stop], "mark")]
+                at = stop
+        pieces.append((self.source[at:end], look))
+        return [piece for piece in pieces if piece[0]]
 
     def whole(self) -> str:
         return pretty(self.source)

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from typing import ClassVar
 
+from rich.style import Style
 from textual import events
 from textual.strip import Strip
 from textual.timer import Timer
@@ -27,65 +28,62 @@ class TextPane(RowPane):
     }  # fmt: skip
 
     def __init__(self, title: str, *, id: str) -> None:
-        super().__init__(id=id, classes="textpane")
+        super().__init__(id=id, classes="rowpane textpane")
         self.document: Document = Prose("")
         self.title = title
         self.border_title = title
         self.pattern: re.Pattern[str] | None = None
         self.found: list[int] = []
         self._timer: Timer | None = None
-        self._wanted = 0  # the row to be selected as soon as it is there
+        self._seeking = False  # the row to begin with is not laid out yet
         self.set_reactive(RowPane.follow, False)
 
     # -- the document
 
-    def show_document(self, document: Document, row: int = 0) -> None:
-        """Show another one, from a row on."""
+    def show_document(self, document: Document) -> None:
+        """Show another one, from the row on that it is about."""
         self.document = document
-        self.top = 0
-        self._lay_out(row)
+        self._lay_out()
 
-    def _lay_out(self, row: int) -> None:
-        self._wanted = row
+    def _lay_out(self) -> None:
+        self.top, self._seeking = 0, True
         self.set_reactive(RowPane.cursor, 0)
-        width = self.size.width - 1
-        if width > 0:
-            self.document.fit(width)
+        if self.size.width > 1:
+            self.document.fit(self.size.width - 1)
             self._advance()
 
     def _advance(self) -> None:
         more = self.document.advance(_SLICE)
-        if self._wanted and (len(self.document) > self._wanted or not more):
-            self._reach(min(self._wanted, len(self.document) - 1))
+        goal = self.document.goal
+        if self._seeking and goal is not None:
+            self._seeking = False
+            # What stands above it explains it.
+            self.top = max(0, goal - self.size.height // 3)
+            self.set_reactive(RowPane.cursor, goal)
         if more and self._timer is None:
             self._timer = self.set_interval(_PAUSE, self._advance)
         elif not more:
-            if self._timer is not None:
-                self._timer.stop()
-                self._timer = None
+            self._stop()
             self._search_again()
         self.show()
 
-    def _reach(self, row: int) -> None:
-        """A few rows above it are seen as well."""
-        self._wanted = 0
-        self.top = max(0, row - 2)
-        self.set_reactive(RowPane.cursor, max(0, row))
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
 
     @property
     def busy(self) -> bool:
+        """It is still being laid out."""
         return self._timer is not None
 
     def _on_resize(self, event: events.Resize) -> None:
         """A share of the way down stays the same share."""
-        count = self.count()
-        row = self._wanted or self.cursor
-        share = row / count if count > 1 else 0
-        before = self.document._width
-        self.document.fit(self.size.width - 1)
-        if self.document._width != before:
-            self._lay_out(row if not before else 0)
-            self.go(round(share * self.count()), tell=False) if before and share else None
+        share = self.cursor / max(1, self.count())
+        if self.size.width > 1 and self.document.fit(self.size.width - 1):
+            self._lay_out()
+            if share and not self._seeking:
+                self.go(round(share * self.count()), tell=False)
         self.show()
 
     # -- rows
@@ -101,6 +99,11 @@ class TextPane(RowPane):
             for pieces, room in columns
         ]
         return strips[0] if len(strips) == 1 else Strip.join(strips)
+
+    def render_line(self, y: int) -> Strip:
+        # Segments have no background of their own, and a terminal's may be dark in a light theme.
+        _, background = self.background_colors
+        return super().render_line(y).apply_style(Style(bgcolor=background.rich_color))
 
     def _found_in(self, pieces: Pieces) -> Pieces:
         if self.pattern is None:
@@ -139,9 +142,7 @@ class TextPane(RowPane):
         """To the next match, or the one before; around the end."""
         if not self.found:
             return False
-        at = (
-            bisect_right(self.found, self.cursor) if way > 0 else bisect_left(self.found, self.cursor) - 1
-        )
+        at = bisect_right(self.found, self.cursor) if way > 0 else bisect_left(self.found, self.cursor) - 1
         self.go(self.found[at % len(self.found)])
         return True
 

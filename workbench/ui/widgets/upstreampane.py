@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from transformer.records import Event
-from workbench.player import Pane, Player
+from workbench.player import Pane
 from workbench.player.player import Item
+from workbench.player.runs import Run, decoded, runs_of
 from workbench.tape import Line
 from workbench.ui.widgets.tapepane import Pieces, TapePane
-
-# The strings of an event that say something; everything around them is framing.
-_SAYS = re.compile(
-    rb'"(?:content|reasoning|reasoning_content|arguments|name|finish_reason|message|text)"\s*+:\s*+'
-    rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"',
-    re.DOTALL,
-)
-
-
-class Run(NamedTuple):
-    """Bytes of a read that are alike."""
-
-    start: int
-    end: int
-    says: bool
 
 
 class UpstreamPane(TapePane):
@@ -112,38 +95,3 @@ class UpstreamPane(TapePane):
 
 def _is_content_type(pair: object) -> bool:
     return isinstance(pair, list | tuple) and len(pair) == 2 and str(pair[0]).lower() == "content-type"
-
-
-def decoded(data: bytes | bytearray) -> str:
-    """As text; a character that the read cut in two shows its bytes."""
-    return data.decode("utf-8", "backslashreplace")
-
-
-def runs_of(player: Player, read: int) -> list[Run]:
-    """A read as framing and what is said, in turns."""
-    start, end = player.starts[read], player.read_end(read)
-    runs: list[Run] = []
-    at = start
-    for begin, stop in _said(player, read, start, end):
-        begin, stop = max(begin, at), min(stop, end)
-        if begin < stop:
-            runs += [Run(at, begin, False), Run(begin, stop, True)]
-            at = stop
-    runs.append(Run(at, end, False))
-    return [run for run in runs if run.start < run.end]
-
-
-def _said(player: Player, read: int, start: int, end: int) -> Iterator[tuple[int, int]]:
-    if player.mode == "message":
-        yield from (match.span(1) for match in _SAYS.finditer(player.data, start, end))
-        return
-    for event in player.events_in(read):
-        yield from _said_in(event)
-
-
-def _said_in(event: Event) -> Iterator[tuple[int, int]]:
-    if len(event.lines) != 1:
-        return
-    first = event.lines[0][0]
-    for match in _SAYS.finditer(event.data):
-        yield first + match.start(1), first + match.end(1)

@@ -1,0 +1,142 @@
+"""The three columns of one exchange as plain text, for where there is no terminal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from textwrap import wrap
+
+from rich.cells import cell_len, set_cell_size
+
+from transformer import Delta, Finding, Transition
+from workbench.player import Pane, Player
+from workbench.player.player import Item
+from workbench.tape import Line
+from workbench.verdicts import advice, facts_of_player, proof, verdict
+from workbench.visible import visible_line
+
+WIDTH = 120
+_NARROWEST = 60
+_BETWEEN = " │ "
+_LONGEST = 2000  # characters of a text that are looked at: no line is that wide
+_TITLES = ("Upstream", "Machine", "Client")
+
+
+@dataclass(slots=True)
+class _Block:
+    """What happened because of one read: rows that stand side by side."""
+
+    cells: tuple[list[str], list[str], list[str]] = field(default_factory=lambda: ([], [], []))
+    proof: int | None = None  # the line that is to be marked
+
+
+def screen_width() -> int:
+    """What COLUMNS says, like other programs whose output goes to a file."""
+    text = os.environ.get("COLUMNS", "")
+    return max(_NARROWEST, int(text)) if text.isdecimal() and text.isascii() and len(text) < 6 else WIDTH
+
+
+def columns(player: Player, width: int | None = None) -> Iterator[str]:
+    """The verdict, then a line for everything that became known, the one that proves it marked with `>`."""
+    judged = verdict(facts_of_player(player))
+    width = max(_NARROWEST, width or screen_width())
+    yield from wrap(visible_line(f"{judged.level}: {judged.long}"), width)
+    if judged.finding_code is not None and judged.level in ("error", "warning"):
+        yield from wrap(advice(judged.finding_code), width)
+    yield from ("", visible_line(_subject(player)), "")
+    widths = _widths(width)
+    yield "  " + _joined(_TITLES, widths)
+    yield "  " + "─┼─".join("─" * size for size in widths)
+    for block in _blocks(player, proof(player, judged)):
+        for number, cells in enumerate(zip_longest(*block.cells, fillvalue="")):
+            yield ("> " if number == block.proof else "  ") + _joined(cells, widths)
+
+
+def _subject(player: Player) -> str:
+    header = player.header
+    model = f"{header.get('model')}, " if header.get("model") else ""
+    return f"{model}dialect {player.dialect}: {player.reads} reads, {len(player.data)} bytes"
+
+
+def _blocks(player: Player, marked: int | None) -> Iterator[_Block]:
+    block = _Block()
+    for step in range(player.steps):
+        pane, row = player.place(step)
+        if pane is Pane.UPSTREAM and any(block.cells):
+            yield block
+            block = _Block()
+        cells = block.cells[pane]
+        if step == marked:
+            block.proof = len(cells)
+        cells.append(_cell(player, player.item(pane, row)))
+    yield block
+
+
+def _cell(player: Player, item: Item) -> str:
+    if isinstance(item, int):
+        return f"{item + 1:4} {player.times[item]:7.3f} {_said(player, item)}"
+    if isinstance(item, Transition):
+        way = item.state if item.state == item.to else f"{item.state} → {item.to}"
+        held = f" [{item.held} held]" if item.held else ""
+        return f"{way}: {item.rule} {_quoted(item.text)}{held}"
+    if isinstance(item, Finding):
+        return f"{item.level}: {item.code}"
+    if isinstance(item, Delta):
+        return _delta(item)
+    return _line(item) if isinstance(item, Line) else ""
+
+
+def _said(player: Player, read: int) -> str:
+    """What a read says; its bytes as they came, where that is nothing."""
+    # Imported here: the rest of the workbench does without Textual when there is no screen.
+    from workbench.player.runs import decoded, runs_of
+
+    says = [decoded(player.data[run.start : run.end]) for run in runs_of(player, read) if run.says]
+    if says:
+        return f'"{"…".join(says)[:_LONGEST]}"'
+    return decoded(player.read(read)[:_LONGEST]).strip()
+
+
+def _delta(delta: Delta) -> str:
+    if delta.kind == "call":
+        return f"call {delta.name}  {delta.id}"
+    return f"{delta.kind} {_quoted(delta.text)}".rstrip()
+
+
+def _line(line: Line) -> str:
+    value = line.value
+    if line.kind == "status":
+        return f"     {line.t:7.3f} HTTP {value.get('status')}"
+    if line.kind == "finding":
+        return f"{value.get('level')}: {value.get('finding')}"
+    if line.kind == "sent":
+        return f"{value.get('by') or 'bytes'} {_quoted(line.data.decode('utf-8', 'backslashreplace'))}"
+    if line.kind == "end":
+        error = value.get("error")
+        said = error.get("message") if isinstance(error, dict) else error
+        return f"     {line.t:7.3f} end: {value.get('end')}{f', {said}' if said else ''}"
+    return f"{line.kind} {dict(value)}"
+
+
+def _quoted(text: str) -> str:
+    return f'"{text[:_LONGEST]}"' if text else ""
+
+
+def _widths(width: int) -> tuple[int, int, int]:
+    room = width - 2 - 2 * len(_BETWEEN)
+    outer = room * 3 // 10  # what the machine did takes the most words
+    return outer, room - 2 * outer, outer
+
+
+def _joined(cells: tuple[str, ...], widths: tuple[int, int, int]) -> str:
+    return _BETWEEN.join(_fitted(cell, size) for cell, size in zip(cells, widths, strict=True)).rstrip()
+
+
+def _fitted(text: str, width: int) -> str:
+    """Exactly so wide; what is cut off is shown to be."""
+    text = visible_line(text)
+    if cell_len(text) <= width:
+        return set_cell_size(text, width)
+    return set_cell_size(text, width - 1) + "…"

@@ -1,0 +1,203 @@
+"""The language of filters: a text becomes conditions, or a sentence that says what is wrong with it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from workbench.errors import UserError
+from workbench.filters.vocabulary import (
+    HAS,
+    HAS_ON_TAPE,
+    KEYS,
+    MOMENTS,
+    NUMBERS,
+    ON_TAPE,
+    SIGNS,
+    TEXTS,
+    VALUES,
+    TapeTest,
+    Test,
+    answered,
+    asked,
+    like,
+)
+from workbench.library.moments import parse_moment
+from workbench.library.rows import Row
+from workbench.player import Player
+from workbench.verdicts import Verdict
+
+_TERM = re.compile(
+    r'(?P<minus>-?)(?:(?P<key>\w+)(?P<sign>:|>=|<=|>|<|=))?(?P<value>(?:"(?:[^"\\]|\\.)*"|[^\s"])*)'
+)
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+
+
+class FilterError(ValueError):
+    """A filter that cannot be understood: `message` says why, `position` where."""
+
+    def __init__(self, message: str, position: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.position = position
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One condition. `row` decides by the index; where it is None, only the tape can tell."""
+
+    source: str
+    negated: bool
+    row: Test | None = None
+    tape: TapeTest | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """All terms have to hold; the empty filter takes everything."""
+
+    terms: tuple[Term, ...] = ()
+
+    @property
+    def needs_tape(self) -> bool:
+        return any(term.row is None for term in self.terms)
+
+    def matches(self, row: Row, verdict: Verdict) -> bool | None:
+        """None: as far as the index can tell, yes, but only `matches_tape` knows."""
+        for term in self.terms:
+            if term.row is not None and term.row(row, verdict) == term.negated:
+                return False
+        return None if self.needs_tape else True
+
+    def matches_tape(self, player: Player) -> bool:
+        """The conditions that only the tape can decide."""
+        return all(term.tape(player) != term.negated for term in self.terms if term.tape is not None)
+
+
+def parse(text: str, now: float | None = None) -> Filter:
+    """The filter that a text stands for. `now` is what `since:2h` counts from."""
+    terms, at = [], 0
+    now = time.time() if now is None else now
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+            continue
+        match = _TERM.match(text, at)
+        assert match is not None  # it matches the empty text as well
+        if match.end() < len(text) and text[match.end()] == '"':
+            raise FilterError("a quotation mark is opened here and never closed", match.end())
+        terms.append(_term(match, now))
+        at = match.end()
+    return Filter(tuple(terms))
+
+
+def _term(match: re.Match[str], now: float) -> Term:
+    key, sign, at = match["key"], match["sign"], match.start()
+    value = _QUOTED.sub(lambda quoted: re.sub(r"\\(.)", r"\1", quoted[1]), match["value"])
+    negated = bool(match["minus"])
+    if key is None:
+        if not value:
+            raise FilterError("there is nothing behind the minus", at)
+        return Term(match[0], negated, _bare(value))
+    key = key.lower()
+    _known_key(key, sign, at)
+    if not value:
+        raise FilterError(f"{key}{sign} needs a value{_examples(key)}", match.end())
+    if sign != ":":
+        return Term(match[0], negated, _number(key, sign, value, match.start("value")))
+    _known_value(key, value, match.start("value"))
+    if key in ON_TAPE or (key == "has" and value.lower() in HAS_ON_TAPE):
+        return Term(match[0], negated, tape=_tape_test(key, value))
+    return Term(match[0], negated, _row_test(key, value, now, match.start("value")))
+
+
+def _known_key(key: str, sign: str, at: int) -> None:
+    right: Iterable[str] = KEYS if sign == ":" else NUMBERS
+    if key in right:
+        return
+    if key in NUMBERS:
+        raise FilterError(f"{key} is a number: write {key}>1, {key}<=10 or {key}=0", at)
+    if key in KEYS:
+        raise FilterError(f"{key} is no number: write {key}:…", at)
+    what = "key" if sign == ":" else "number"
+    raise FilterError(f"there is no {what} {key!r}; {_hint(key, right)} (quote a text that has a {sign})", at)
+
+
+def _known_value(key: str, value: str, at: int) -> None:
+    right = VALUES.get(key)
+    if right is None:
+        return
+    exact = key == "has"
+    if not any(value.lower() == known if exact else like(value)(known) for known in right):
+        raise FilterError(f"there is no {key} {value!r}; {_hint(value.lower(), right)}", at)
+
+
+def _hint(word: str, right: Iterable[str]) -> str:
+    names = list(right)
+    near = difflib.get_close_matches(word[:100], names, n=1, cutoff=0.5)
+    if near:
+        return f"did you mean {near[0]}?"
+    shown = ", ".join(names[:12])
+    return f"there are {shown}{' and others' if len(names) > 12 else ''}"
+
+
+def _examples(key: str) -> str:
+    known = VALUES.get(key) or {"status": ("404", "5xx"), "since": ("2h", "today")}.get(key, ())
+    return f", such as {' or '.join(known[:2])}" if known else ""
+
+
+def _row_test(key: str, value: str, now: float, at: int) -> Test:
+    if key == "has":
+        return HAS[value.lower()]
+    if key == "status":
+        return _status(value, at)
+    if key in MOMENTS:
+        return _moment(key, value, now, at)
+    fits, texts = like(value), TEXTS[key]
+    return lambda row, verdict: any(fits(text) for text in texts(row, verdict) if text)
+
+
+def _bare(value: str) -> Test:
+    fits = like(value)
+    return lambda row, verdict: any(fits(text) for text in (row.model, row.session, verdict.sentence) if text)
+
+
+def _status(value: str, at: int) -> Test:
+    digits = value.lower()
+    if not re.fullmatch(r"[1-9][\dx]{2}", digits):
+        raise FilterError(f"a status is a number such as 404 or a class such as 5xx, not {value!r}", at)
+    wanted = re.compile(digits.replace("x", r"\d"))
+    return lambda row, _: row.status is not None and wanted.fullmatch(str(row.status)) is not None
+
+
+def _moment(key: str, value: str, now: float, at: int) -> Test:
+    try:
+        moment = parse_moment(value, now)
+    except UserError as error:
+        raise FilterError(error.message, at) from None
+    if key == "since":
+        return lambda row, _: row.started >= moment
+    return lambda row, _: row.started < moment
+
+
+def _number(key: str, sign: str, value: str, at: int) -> Test:
+    if not re.fullmatch(r"\d{1,15}(?:\.\d{1,9})?", value):
+        raise FilterError(f"{key}{sign} needs a number, not {value!r}", at)
+    bound, compare, number = float(value), SIGNS[sign], NUMBERS[key]
+
+    def test(row: Row, _: Verdict) -> bool:
+        has = number(row)
+        return has is not None and bool(compare(has, bound))
+
+    return test
+
+
+def _tape_test(key: str, value: str) -> TapeTest:
+    if key == "has":
+        return HAS_ON_TAPE[value.lower()]
+    fits = like(f"*{value}*" if "*" in value or "?" in value else value)
+    texts = answered if key == "text" else asked
+    return lambda player: any(fits(text) for text in texts(player))

@@ -1,0 +1,33 @@
+"""Work beside the screen, in a thread that nobody has to wait for."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from textual.widget import Widget
+
+T = TypeVar("T")
+
+
+def in_background(widget: Widget, work: Callable[[], T], done: Callable[[T], None]) -> None:
+    """Call `done` with what `work` gave, back in the screen's own thread, if the widget is still there.
+
+    A daemon thread and no worker of Textual: a template may loop for ever, and the program still has to end.
+    """
+    app = widget.app
+
+    def run() -> None:
+        result = work()
+
+        def finish() -> None:
+            if widget.is_attached:
+                done(result)
+
+        # The program may be over by now.
+        with contextlib.suppress(RuntimeError):
+            app.call_from_thread(finish)
+
+    threading.Thread(target=run, daemon=True).start()

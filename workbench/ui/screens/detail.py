@@ -1,0 +1,91 @@
+"""The detail screen: all there is to know about one row of a tape."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+
+from transformer import Finding
+from workbench.player import Pane, Player
+from workbench.tape import Line
+from workbench.ui.rowfacts import about, bytes_about, json_about, name_of
+from workbench.ui.screens.view import ViewScreen, pane_bindings
+from workbench.ui.widgets.textpane import TextPane
+
+
+class DetailScreen(ViewScreen[tuple[Pane, int]]):
+    """Its result is the row that was shown last, for the screen below to select."""
+
+    TITLE = "a row in full"
+    HELP = (
+        "One row in full: in words with the rule of the dialect's table that fired, as JSON with every digit "
+        "kept, and as bytes. The bytes that the row comes from stand in [brackets]. "
+        "Left and right go through the rows without leaving."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("right,l,right_square_bracket", "row(1)", "Next row", id="detail.next", key_display="→",
+                tooltip="The next row of the same pane"),
+        Binding("left,h,left_square_bracket", "row(-1)", "Previous row", id="detail.previous",
+                key_display="←", tooltip="The row before, of the same pane"),
+        *pane_bindings("About", "JSON", "Bytes"),
+    ]  # fmt: skip
+
+    def __init__(self, player: Player, pane: Pane, row: int) -> None:
+        super().__init__()
+        self.player = player
+        self.shown = pane
+        self.row = row
+        self.about = TextPane("About", id="about")
+        self.json = TextPane("JSON", id="json")
+        self.bytes = TextPane("Bytes", id="bytes")
+        self.panes = (self.about, self.json, self.bytes)
+
+    def compose_body(self) -> ComposeResult:
+        with Horizontal(id="view-body"):
+            yield self.about
+            with Vertical(id="detail-right"):
+                yield self.json
+                yield self.bytes
+
+    def begin(self) -> None:
+        self._show()
+
+    def result(self) -> tuple[Pane, int]:
+        return self.shown, self.row
+
+    def action_row(self, by: int) -> None:
+        count = len(self.player.rows(self.shown))
+        row = self.row + by
+        if 0 <= row < count:
+            self.row = row
+            self._show()
+        else:
+            self.notify("this is the last row" if by > 0 else "this is the first row", timeout=2)
+
+    def _show(self) -> None:
+        player = self.player
+        count = len(player.rows(self.shown))
+        if not count:
+            self.say("there is no row yet")
+            return
+        self.row = max(0, min(self.row, count - 1))
+        item = player.item(self.shown, self.row)
+        place = f"{self.shown.name.capitalize()} row {self.row + 1} of {count}"
+        self.say(name_of(player, self.shown, item), f"{place} · {player.time(item):.3f} s", _look(item))
+        self.about.show_document(about(player, self.shown, self.row))
+        self.json.show_document(json_about(player, item))
+        dump = bytes_about(player, item)
+        self.bytes.show_document(dump)
+        marked = sum(end - start for start, end in dump.marks)
+        self.bytes.border_title = (
+            f"Bytes: {marked:,} of {len(dump.data):,} are this row's" if marked else "Bytes"
+        )
+
+
+def _look(item: object) -> str:
+    if isinstance(item, Finding):
+        return item.level
+    return str(item.value.get("level", "")) if isinstance(item, Line) else ""

@@ -1,0 +1,218 @@
+"""The edit screen: a request changed by hand, checked while it is typed, and sent again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.widgets import Footer, Static, TextArea
+
+from transformer import TemplateFailed, prompt_for
+from workbench.errors import UserError
+from workbench.resend import Resend, Sent, resend
+from workbench.ui.background import in_background
+from workbench.ui.display import content
+from workbench.ui.requestfacts import RequestFacts, template_of
+from workbench.ui.widgets.editor import Editor
+from workbench.ui.widgets.jsontext import pretty
+
+_WAIT = 0.15  # seconds without a key before the text is checked
+_MOST = 400_000  # characters that can be edited without the screen becoming slow
+_KINDS = {
+    "client": "the client's body: the proxy converts it as usual",
+    "upstream": "the body for upstream: it goes up exactly as it stands here",
+    "template": "the prompt template: the client's request is converted with it",
+}
+
+
+class EditScreen(Screen[Sent]):
+    """Its result is the new exchange, None when nothing was sent."""
+
+    CSS_PATH = "../views.tcss"
+    TITLE = "edit and resend"
+    HELP = (
+        "Change the text, then send it with ctrl+s. The line at the bottom says whether it can be sent, and "
+        "where the first mistake is. f2, f3 and f4 choose what is edited; each keeps its own changes."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "send", "Send", id="edit.send", tooltip="Send it through the running proxy"),
+        Binding("f2", "kind('client')", "Client's body", id="edit.client",
+                tooltip="Edit what the client sent"),
+        Binding("f3", "kind('upstream')", "Upstream body", id="edit.upstream",
+                tooltip="Edit what goes upstream"),
+        Binding("f4", "kind('template')", "Template", id="edit.template",
+                tooltip="Edit the prompt template for the tools"),
+        Binding("f1", "help", "Help", id="edit.help", tooltip="What the keys do here"),
+        Binding("escape", "back", "Back", id="edit.back", tooltip="Back, without sending"),
+    ]  # fmt: skip
+
+    def __init__(
+        self, header: Mapping[str, Any], facts: RequestFacts, library: Path | None, kind: str = "client"
+    ) -> None:
+        super().__init__()
+        self.header = header
+        self.facts = facts
+        self.library = library
+        self.kind = kind
+        self.problem: str | None = None  # why it cannot be sent as it is
+        self.checked = False
+        self.originals = {
+            "client": pretty(facts.client_json),
+            "upstream": pretty(facts.upstream_json),
+            "template": template_of(header),
+        }
+        self.texts = dict(self.originals)
+        self.editor = Editor("", id="editor", show_line_numbers=True, highlight_cursor_line=True)
+        self._head = Static("", id="view-head", markup=False)
+        self._said = Static("", id="edit-said", markup=False)
+        self._timer: Timer | None = None
+        self._leaving = False
+
+    def compose(self) -> ComposeResult:
+        yield self._head
+        yield self.editor
+        yield self._said
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        self.editor.focus()
+        self._load(self.kind)
+
+    # -- what is edited
+
+    def action_kind(self, kind: str) -> None:
+        self.texts[self.kind] = self.editor.text if self.texts[self.kind] is not None else None
+        self._load(kind)
+
+    def _load(self, kind: str) -> None:
+        text = self.texts[kind]
+        if text is None or len(text) > _MOST:
+            why = (
+                f"there is no prompt template for {self.header.get('dialect')}"
+                if text is None
+                else f"this text has {len(text):,} characters, too many to be edited here"
+            )
+            if kind == self.kind:
+                self.texts[kind], text = None, ""
+                self.editor.read_only = True
+            self._say(why, good=False)
+            if text != "":
+                return
+        else:
+            self.editor.read_only = False
+        self.kind = kind
+        self._head.update(content(f" editing {_KINDS[kind]}").stylize("bold"))
+        self.editor.load_text(text)
+        self._check()
+
+    # -- checking
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        self.checked, self._leaving = False, False
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(_WAIT, self._check)
+
+    def _check(self) -> None:
+        text, kind = self.editor.text, self.kind
+
+        def done(found: tuple[str | None, str]) -> None:
+            if (self.editor.text, self.kind) == (text, kind):
+                self.checked, self.problem = True, found[0]
+                self._say(found[0] or found[1], good=found[0] is None)
+
+        dialect, tools = str(self.header.get("dialect")), self.facts.client.get("tools")
+        if kind == "template":
+            in_background(self, lambda: check_template(text, dialect, tools), done)
+        else:
+            in_background(self, lambda: check_body(text), done)
+
+    def _say(self, sentence: str, *, good: bool) -> None:
+        look = "$text-success" if good else "bold $text-error"
+        self._said.update(content(f" {'✔' if good else '✖'} {sentence}").stylize(look))
+
+    # -- sending
+
+    def action_send(self) -> None:
+        text = self.editor.text
+        problem, _ = ("", "") if self.kind == "template" else check_body(text)
+        if problem or (self.checked and self.problem):
+            self._say(problem or self.problem or "", good=False)
+            return
+        if self.library is None:
+            self._say("this tape is in no library, so there is no proxy to send it through", good=False)
+            return
+        self._say("sending …", good=True)
+        self._send(self.library, self._wish(text))
+
+    def _wish(self, text: str) -> Resend:
+        header = self.header
+        said = {
+            key: header[key] for key in ("session", "upstream", "dialect") if isinstance(header.get(key), str)
+        }
+        policy = header.get("policy")
+        common = {**said, "of": header.get("id"), "policy": policy if isinstance(policy, Mapping) else None}
+        if self.kind == "template":
+            return Resend(self.facts.client, template=text, **common)
+        if self.kind == "upstream":
+            return Resend(json.loads(text), "upstream", self.facts.client, **common)
+        return Resend(json.loads(text), **common)
+
+    @work(exclusive=True)
+    async def _send(self, library: Path, wish: Resend) -> None:
+        try:
+            sent = await resend(library, wish)
+        except UserError as error:
+            self._say(error.message, good=False)
+            return
+        self.dismiss(sent)
+
+    # -- leaving
+
+    @property
+    def changed(self) -> bool:
+        texts = {**self.texts, self.kind: self.editor.text}
+        return any(texts[kind] != text for kind, text in self.originals.items() if text is not None)
+
+    def action_back(self) -> None:
+        if self.changed and not self._leaving:
+            self._leaving = True
+            self._say("there are changes that were not sent: escape once more drops them", good=False)
+            return
+        self.dismiss(None)
+
+    def action_help(self) -> None:
+        from workbench.ui.screens.help import HelpScreen
+
+        self.app.push_screen(HelpScreen(self))
+
+
+def check_body(text: str) -> tuple[str | None, str]:
+    """What is wrong with a body, or None; and what to say when nothing is."""
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        return f"line {error.lineno}, column {error.colno}: {error.msg}", ""
+    except (ValueError, RecursionError) as error:
+        return f"this cannot be read: {error}", ""
+    if not isinstance(value, dict):
+        return "a body is a JSON object: it begins with { and ends with }", ""
+    return None, f"valid JSON, {len(text):,} characters; ctrl+s sends it"
+
+
+def check_template(text: str, dialect: str, tools: Any) -> tuple[str | None, str]:
+    """The same for a prompt template."""
+    try:
+        prompt = prompt_for(tools if isinstance(tools, list) else [], dialect, text)
+    except TemplateFailed as failure:
+        return f"line {failure.line}: {failure.reason}", ""
+    except Exception as error:
+        return f"this cannot be filled: {error}", ""
+    return None, f"makes a prompt of {len(prompt):,} characters; ctrl+s sends it"

@@ -1,0 +1,111 @@
+"""The problem screen: what is wrong, in plain words, and what can be done about it now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.screen import Screen
+from textual.widgets import Button, Footer, Static
+
+from workbench.ui.display import content, paragraph
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something that can be done: `name` is what the screen is dismissed with."""
+
+    name: str
+    key: str
+    text: str
+    tooltip: str
+
+
+RETRY = Action("retry", "r", "Try again", "Do the same once more, now that something may have changed")
+RESTART = Action("restart", "r", "Restart the proxy", "Start the proxy again, with the same settings")
+OTHER_PORT = Action("port", "p", "Take a free port", "Start the proxy on any port that is free")
+READ_ONLY = Action("view", "o", "Only look", "Open the library without a proxy: what is recorded can be read")
+QUIT = Action("quit", "q", "Quit", "Leave the workbench")
+
+
+class ProblemScreen(Screen[str]):
+    """Dismissed with the name of the chosen action. What it says may come from anywhere: no markup."""
+
+    DEFAULT_CSS = """
+    ProblemScreen { align: center middle; }
+    ProblemScreen #problem {
+        width: 76; max-width: 96%; height: auto; max-height: 100%; padding: 1 2; border: round $error;
+    }
+    ProblemScreen #problem-text { height: auto; }
+    ProblemScreen .sentence { margin-bottom: 1; }
+    ProblemScreen #problem-actions { height: auto; }
+    ProblemScreen #problem-actions Button { width: 100%; margin-top: 1; }
+    ProblemScreen.low #problem { padding: 0 1; }
+    ProblemScreen.low #problem-actions Button { margin-top: 0; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "app.focus_next", "Next", show=False, id="problem.next", tooltip="The next action"),
+        Binding("up,k", "app.focus_previous", "Previous", show=False, id="problem.previous",
+                tooltip="The action before"),
+        Binding("pagedown", "scroll_text(1)", "More", show=False, id="problem.down", tooltip="Read on"),
+        Binding("pageup", "scroll_text(-1)", "Back", show=False, id="problem.up", tooltip="Read again"),
+    ]  # fmt: skip
+
+    def __init__(self, title: str, sentences: Sequence[str], actions: Sequence[Action] = (QUIT,)) -> None:
+        super().__init__(id="problem-screen")
+        self._title = title
+        self._sentences = list(sentences)
+        self.actions = {action.name: action for action in actions}
+        for action in actions:
+            # Textual has no public way to give one screen keys that its class does not have.
+            self._bindings.key_to_bindings.setdefault(action.key, []).append(_binding(action))
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="problem") as panel:
+            panel.border_title = content(f"✖ {self._title}")
+            with VerticalScroll(id="problem-text", can_focus=False):
+                for sentence in self._sentences:
+                    yield Static(paragraph(sentence), classes="sentence")
+            with Vertical(id="problem-actions"):
+                for action in self.actions.values():
+                    label = content(f"{action.key}  {action.text}")
+                    yield Button(label, id=f"do-{action.name}", tooltip=action.tooltip, compact=True)
+        yield Footer()
+
+    def on_mount(self) -> None:
+        self.query_one("#problem-actions").query(Button).first().focus()
+
+    def on_resize(self) -> None:
+        low = self.size.height < 20
+        self.set_class(low, "low")
+        # However long the text is, the actions stay visible.
+        taken = len(self.actions) * (1 if low else 2) + (5 if low else 8)
+        self.query_one("#problem-text").styles.max_height = max(2, self.size.height - taken)
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        event.stop()
+        self.action_choose((event.button.id or "").removeprefix("do-"))
+
+    def action_scroll_text(self, pages: int) -> None:
+        """A page on, or back."""
+        text = self.query_one("#problem-text")
+        text.scroll_relative(y=pages * max(1, text.size.height - 1), animate=False)
+
+    def action_choose(self, name: str) -> None:
+        """Leave with this action."""
+        if name in self.actions:
+            self.dismiss(name)
+
+
+def _binding(action: Action) -> Binding:
+    return Binding(
+        action.key,
+        f"screen.choose('{action.name}')",
+        action.text,
+        id=f"problem.{action.name}",
+        tooltip=action.tooltip,
+    )
