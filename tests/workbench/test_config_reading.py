@@ -48,7 +48,7 @@ def test_nothing_said_means_the_defaults(folder: Path) -> None:
 def test_the_key_table_and_the_records_have_the_same_keys() -> None:
     made = {"file", "upstreams", "origins", "warnings"}
     assert {field.name for field in fields(Settings)} - made == {*PLAIN, PROMPTS.name}
-    assert {field.name for field in fields(Upstream)} - {"name", "api_key"} == set(UPSTREAM)
+    assert {field.name for field in fields(Upstream)} - {"name", "api_key", "secrets"} == set(UPSTREAM)
 
 
 # Source: what is in the file, the environment and the flags -> the value, and its origin
@@ -160,6 +160,7 @@ max_tokens = 1000
         serves=("qwen*",),
         models={"coder": "Qwen/Coder"},
         headers={"X-Team": "blue-blue", "X-Plain": "$TEAM"},
+        secrets=("blue",),
         extra_body={"skip_special_tokens": False, "nested": {"a": [1, 2.5, "x"]}},
         template_tool_choice=None,
         max_tokens=1000,

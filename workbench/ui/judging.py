@@ -11,22 +11,19 @@ from workbench.verdicts import facts_of_row, verdict
 
 def judged(row: Row) -> Judged:
     """What the index alone can say of an exchange."""
-    said = verdict(facts_of_row(row))
-    return Judged(row, said.level, said.sentence, said.kind)
+    return Judged(row, verdict(facts_of_row(row)))
 
 
-def grouped(rows: Iterable[Row], unfolded: frozenset[str] = frozenset()) -> list[Entry]:
+def grouped(judged_rows: Iterable[Judged]) -> list[Entry]:
     """Newest first; a session stands where its newest exchange does."""
-    sessions: dict[str, list[Row]] = {}
-    for row in rows:
-        sessions.setdefault(row.session or "", []).append(row)
+    sessions: dict[str, list[Judged]] = {}
+    for entry in judged_rows:
+        sessions.setdefault(entry.row.session or "", []).append(entry)
     entries: list[Entry] = []
     for name, group in sessions.items():
-        main = [row for row in group if not is_side(row)] or group
-        shown = group if name in unfolded else main
-        title = name or "without a session"
-        entries.append(Session(title, len(shown), len(group) - len(shown)))
-        entries += [judged(row) for row in shown]
+        shown = [entry for entry in group if not is_side(entry.row)] or group
+        entries.append(Session(name or "without a session", len(shown), len(group) - len(shown)))
+        entries += shown
     return entries
 
 

@@ -20,6 +20,7 @@ from workbench.tape import Tape
 
 DATA = stream_of(CALL)
 KEY = "sk-configured-for-this-upstream"
+TEAM = "blue-team-secret"
 
 
 class Viewer:
@@ -68,7 +69,7 @@ def test_status(viewer: Viewer, bench: Bench):
     assert status["upstreams"] == [
         {"name": "default", "url": bench.upstream.url, "dialect": "roo-xml", "policy": {}}
     ]
-    assert status["recorder"] == {"problem": None, "lost_lines": 0, "lost_bytes": 0}
+    assert status["recorder"] == {"problem": None, "index_problem": None, "lost_lines": 0, "lost_bytes": 0}
 
 
 def test_a_resend_of_the_clients_request(viewer: Viewer, bench: Bench):
@@ -122,6 +123,8 @@ def test_a_resend_with_another_template_dialect_and_policy(viewer: Viewer, bench
         ({"body": {}, "policy": {"malformed": "fix"}}, 422, "malformed is one of"),
         ({"body": {}, "policy": 7}, 422, ""),
         ({"body": {}, "template": 7}, 400, "template"),
+        ({"body": {}, "session": "a\r\nx-evil: 1"}, 400, "session"),
+        ({"body": {}, "stage": "upsteam"}, 400, "stage"),
     ],
 )
 def test_a_resend_that_cannot_be(viewer: Viewer, bench: Bench, body: dict[str, Any], status: int, said: str):
@@ -129,6 +132,11 @@ def test_a_resend_that_cannot_be(viewer: Viewer, bench: Bench, body: dict[str, A
     answer = viewer.ask("POST", "/resend", body)
     assert answer.status_code == status and said in answer.json()["error"]["message"]
     assert len(bench.upstream.requests) == asked
+
+
+def test_a_model_that_is_no_name_goes_to_the_default(viewer: Viewer, bench: Bench):
+    bench.upstream.answer(stream(DATA))
+    assert viewer.resend(body=bench.body() | {"model": ["m"]}).header["upstream"] == "default"
 
 
 @pytest.fixture
@@ -162,9 +170,10 @@ def test_stop(fresh: Bench):
 def keyed(tmp_path: Path) -> Iterator[Bench]:
     with ScriptedUpstream() as upstream:
         own = f'url = "{upstream.url}"\ndialect = "roo-xml"\napi_key_env = "WB_TEST_KEY"\n'
+        own += 'headers = { X-Team = "our ${WB_TEAM}" }\n'
         toml = f"{QUICK}[upstreams.own]\n{own}"
         with (
-            running_proxy(tmp_path, None, toml=toml, env={"WB_TEST_KEY": KEY}) as proxy,
+            running_proxy(tmp_path, None, toml=toml, env={"WB_TEST_KEY": KEY, "WB_TEAM": TEAM}) as proxy,
             httpx.Client(base_url=proxy.base, trust_env=False) as client,
         ):
             yield Bench(upstream, proxy, client)
@@ -172,7 +181,7 @@ def keyed(tmp_path: Path) -> Iterator[Bench]:
 
 def test_a_configured_key_wins_over_the_clients_and_is_never_kept(keyed: Bench):
     upstream = keyed.upstream
-    answer = json.dumps({"error": {"message": f"the key {KEY} is over quota"}})
+    answer = json.dumps({"error": {"message": f"the key {KEY} of {TEAM} is over quota"}})
     response = keyed.ask(
         stream(f"data: {answer}\n\n".encode()), headers={"authorization": "Bearer sk-of-the-client-itself"}
     )
@@ -183,4 +192,5 @@ def test_a_configured_key_wins_over_the_clients_and_is_never_kept(keyed: Bench):
     Viewer(keyed).resend(body=keyed.body())
     assert upstream.requests[-1].header("authorization") == f"Bearer {KEY}"
     kept = b"".join(path.read_bytes() for path in keyed.proxy.library.rglob("*") if path.is_file())
-    assert KEY.encode() not in kept and b"sk-of-the-client-itself" not in kept
+    assert upstream.requests[-1].header("x-team") == f"our {TEAM}"
+    assert not [secret for secret in (KEY, TEAM, "sk-of-the-client-itself") if secret.encode() in kept]

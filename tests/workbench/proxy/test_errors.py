@@ -15,6 +15,7 @@ from tests.proxies import running_proxy
 from tests.upstream import (
     Answer,
     Close,
+    Finish,
     Gate,
     Pause,
     Raw,
@@ -77,6 +78,11 @@ def error_of(response: httpx.Response) -> dict[str, Any]:
         (failure(200, HTML, "text/html"), 502, "upstream_error", "502 Bad Gateway"),
         (failure(200, b""), 502, "upstream_error", "empty answer"),
         (stream([]), 502, "upstream_error", "empty answer"),
+        (failure(200, b'{"error": {"message": "x\\ud800"}}'), 502, "upstream_error", "x"),
+        (stream(b'data: {"error": {"message": "y\\ud800"}}\n\n'), 502, "upstream_error", "y"),
+        (failure(304, b""), 502, "upstream_error", "status 304"),
+        (Answer([Raw(b"HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n"), Finish()]), 502, "upstream_error",
+         "status 999"),
         (Answer([Raw(b"garbage, no HTTP\r\n\r\n"), Close()]), 502, "upstream_broke", "broke"),
         (Answer([Close()]), 502, "upstream_broke", "without an answer"),
         (Answer([Reset()]), 502, "upstream_broke", "broke"),
@@ -104,9 +110,17 @@ def test_a_fault_before_the_answer_has_a_status_and_a_sentence(
 
 @pytest.mark.parametrize(("status", "retry"), [(400, "false"), (401, "false"), (429, None), (503, None)])
 def test_only_passing_faults_may_be_tried_again(bench: Bench, status: int, retry: str | None):
-    response = bench.ask(failure(status, {"error": {"message": "x"}}, headers=[("retry-after", "7")]))
+    theirs = [("retry-after", "7"), ("x-should-retry", "true")]
+    response = bench.ask(failure(status, {"error": {"message": "x"}}, headers=theirs))
     assert response.headers.get("x-should-retry") == retry
     assert response.headers["retry-after"] == "7"
+
+
+def test_an_error_of_any_depth_is_told(bench: Bench):
+    body = b'{"error": {"message": "deep", "at": ' + b"[" * 500 + b"]" * 500 + b"}}"
+    for answer, status in ((failure(400, body), 400), (stream(b"data: " + body + b"\n\n"), 502)):
+        response = bench.ask(answer)
+        assert (response.status_code, error_of(response)["message"]) == (status, "deep")
 
 
 def test_a_whole_message_where_a_stream_was_asked(bench: Bench):
@@ -257,6 +271,33 @@ def test_an_http_error_behind_a_long_silence_is_an_error_event(bench: Bench):
     got = result(response.content.replace(COMMENT, b""))
     assert response.status_code == 200
     assert got.error is not None and got.error["message"] == "too late"
+
+
+@pytest.mark.parametrize("tools", [TOOLS, None])
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"", "an empty answer"),
+        (json.dumps(message("Hello")).encode(), "chat.completion"),
+        (b"<html>oops</html>", "oops"),
+        (b'{"error": {"message": "over quota"}}', "over quota"),
+    ],
+)
+def test_no_answer_behind_a_long_wait_is_an_error_event(bench: Bench, body: bytes, said: str, tools: Any):
+    """The wait for which headers are held back is 0.5 s here."""
+    late = Answer([HEAD, Pause(0.7), *([Send(body)] if body else []), Finish()])
+    response = bench.ask(late, tools=tools)
+    assert response.status_code == 200
+    told = response.content.split(b"data: ")[-2]
+    assert said in json.loads(told)["error"]["message"]
+    assert response.content.endswith(b"data: [DONE]\n\n")
+    assert b"".join(bench.tape().sent) == response.content
+
+
+def test_a_last_event_without_its_blank_line_is_an_answer_however_late(bench: Bench):
+    event = b'data: {"choices":[{"index":0,"delta":{"content":"Hello"}}]}'
+    response = bench.ask(Answer([HEAD, Pause(0.7), Send(event), Finish()]), tools=None)
+    assert response.content.replace(COMMENT, b"") == event
 
 
 # What the client sends

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import httpx
@@ -49,6 +50,9 @@ def test_this_machine_by_any_of_its_own_names(bench: Bench, host: str):
         ({"host": "evil.example"}, "allow_hosts"),
         ({"host": "127.0.0.1.evil.example:8788"}, "allow_hosts"),
         ({"host": "192.168.1.5"}, "allow_hosts"),
+        ({"host": "[::1].evil.example"}, "allow_hosts"),
+        ({"host": "localhost:80.evil.example"}, "allow_hosts"),
+        ({"host": "evil.example:80@localhost"}, "allow_hosts"),
         ({"origin": "https://evil.example"}, "allow_origins"),
         ({"origin": "null"}, "allow_origins"),
         ({"origin": "http://localhost:3000"}, "allow_origins"),
@@ -64,14 +68,16 @@ def test_strangers_are_refused(bench: Bench, headers: dict[str, str], said: str,
 
 
 def test_what_is_allowed_comes_in(tmp_path: Path):
-    toml = QUICK + 'allow_hosts = ["box.lan"]\nallow_origins = ["http://localhost:3000"]\n'
+    toml = QUICK + 'allow_hosts = ["box.lan"]\nallow_origins = ["http://localhost:3000/"]\n'
+    open_to_all = whole({}, headers=[("access-control-allow-origin", "*")])
     with ScriptedUpstream() as upstream, running_proxy(tmp_path, upstream, toml=toml) as proxy:
-        upstream.answer(MODELS, MODELS)
+        upstream.answer(MODELS, open_to_all)
         with httpx.Client(base_url=proxy.base, trust_env=False) as client:
             assert client.get("/v1/models", headers={"host": "box.lan:80"}).status_code == 200
             page = {"origin": "http://localhost:3000"}
             answer = client.get("/v1/models", headers=page)
-            assert answer.headers["access-control-allow-origin"] == "http://localhost:3000"
+            allowed = answer.headers.get_list("access-control-allow-origin")
+            assert allowed == ["http://localhost:3000"], "a browser takes none of two"
             asks = page | {"access-control-request-method": "POST", "access-control-request-headers": "x-a"}
             before = client.options("/v1/chat/completions", headers=asks)
             assert before.status_code == 204 and before.headers["access-control-allow-headers"] == "x-a"
@@ -164,3 +170,69 @@ def test_settings_that_cannot_work_are_said_at_once(tmp_path: Path, flags: list[
     command = [sys.executable, "-m", "workbench", "serve", "--port", str(free_port()), *flags]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=20, check=False)
     assert done.returncode == 2 and said in done.stderr.replace("\n", " ") and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/_workbench", "/_workbenchx", "/_workbenchx/../models", "/%5fworkbenchx/%2e%2e/models", "/health"],
+)
+def test_only_the_control_endpoints_do_without_the_clients_token(tmp_path: Path, path: str):
+    with (
+        ScriptedUpstream() as upstream,
+        running_proxy(tmp_path, upstream, toml=QUICK, env={"WORKBENCH_TOKEN": TOKEN}) as proxy,
+    ):
+        upstream.answer(MODELS)
+        assert said_to(proxy.base, f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").startswith(
+            "HTTP/1.1 401 "
+        )
+        assert upstream.requests == []
+
+
+def test_a_page_that_is_allowed_needs_the_token_but_not_to_ask_whether_it_may(tmp_path: Path):
+    toml = QUICK + 'allow_origins = ["http://localhost:3000"]\n'
+    page = {"origin": "http://localhost:3000"}
+    with (
+        ScriptedUpstream() as upstream,
+        running_proxy(tmp_path, upstream, toml=toml, env={"WORKBENCH_TOKEN": TOKEN}) as proxy,
+        httpx.Client(base_url=proxy.base, trust_env=False) as client,
+    ):
+        upstream.answer(MODELS)
+        before = client.options("/v1/models", headers=page | {"access-control-request-method": "GET"})
+        assert before.status_code == 204
+        refused = client.get("/v1/models", headers=page)
+        assert refused.status_code == 401
+        assert refused.headers["access-control-allow-origin"] == "http://localhost:3000", (
+            "so that it can be read"
+        )
+        assert client.get("/v1/models", headers=page | {"x-workbench-token": TOKEN}).status_code == 200
+
+
+def said_to(base: str, request: str) -> str:
+    """The answer to a request that no client library would send."""
+    host, port = base.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), 10) as raw:
+        raw.sendall(request.encode())
+        return raw.recv(65536).decode()
+
+
+@pytest.mark.parametrize("cut", [0, 30, 150])
+def test_a_wish_for_another_protocol_is_overheard(bench: Bench, cut: int):
+    """Java's client has one with every first request, and a body behind it."""
+    bench.upstream.answer(MODELS)
+    request = (
+        b"POST /v1/embeddings HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+        b'Upgrade: h2c\r\nHTTP2-Settings: AAEA\r\nContent-Length: 14\r\n\r\n{"input": "x"}'
+    )
+    host, port = bench.proxy.base.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), 10) as raw:
+        for part in (request[:cut], request[cut:]):
+            raw.sendall(part)
+            time.sleep(0.05)  # two TCP segments
+        assert raw.recv(65536).startswith(b"HTTP/1.1 200 ")
+    seen = bench.upstream.requests[-1]
+    assert seen.json == {"input": "x"} and seen.header("http2-settings") is None
+
+
+def test_a_tunnel_is_refused(bench: Bench):
+    request = "CONNECT evil.example:443 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    assert said_to(bench.proxy.base, request).startswith("HTTP/1.1 400 ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.config import Upstream
 from workbench.proxy.headers import downward, upward
 
 CLIENT = [
@@ -20,7 +21,7 @@ CLIENT = [
 
 
 def test_end_to_end_headers_go_up_and_no_others():
-    assert upward(CLIENT, {}, None) == [
+    assert upward(CLIENT, Upstream("u", "http://h")) == [
         ("authorization", "Bearer client"),
         ("x-session-id", "ses_1"),
         ("user-agent", "opencode"),
@@ -29,15 +30,15 @@ def test_end_to_end_headers_go_up_and_no_others():
 
 
 def test_a_configured_credential_takes_the_place_of_the_clients():
-    assert [value for name, value in upward(CLIENT, {}, "Bearer own") if name == "authorization"] == [
-        "Bearer own"
-    ]
+    up = upward(CLIENT, Upstream("u", "http://h", api_key="own"))
+    assert [value for name, value in up if name == "authorization"] == ["Bearer own"]
 
 
 def test_configured_headers_win_over_everything():
-    up = upward(CLIENT, {"User-Agent": "wb", "Authorization": "Basic x"}, "Bearer own")
-    assert [value for name, value in up if name == "user-agent"] == ["wb"]
-    assert [value for name, value in up if name == "authorization"] == ["Basic x"]
+    own = {"User-Agent": "wb", "Authorization": "Basic x", "Accept-Encoding": "gzip"}
+    up = upward(CLIENT, Upstream("u", "http://h", api_key="own", headers=own))
+    for name, expected in own.items():
+        assert [value for key, value in up if key == name.lower()] == [expected]
 
 
 def test_the_decoded_body_has_neither_upstreams_length_nor_its_encoding():

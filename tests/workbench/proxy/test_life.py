@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -19,7 +20,8 @@ from tests.helpers import chunk, result, sse, stream_of
 from tests.proxies import running_proxy
 from tests.upstream import Answer, Finish, Gate, Send, stream
 from tests.workbench.proxy.conftest import CALL, QUICK, Bench, running_bench, wait_for
-from tests.workbench.proxy.test_relay import COMMENT, HEAD
+from tests.workbench.proxy.test_relay import COMMENT, HEAD, by_transformer, replayed
+from workbench.proxy.registration import registered
 from workbench.tape import read_tape
 
 FIRST = Send(sse(chunk("Hello"), done=False))
@@ -162,3 +164,77 @@ def test_nothing_is_left_open_when_clients_come_and_go(fresh: Bench):
                 pieces = response.iter_raw()
                 next(pieces)
     wait_for(lambda: len(os.listdir(open_files)) <= before + 2, "descriptors are given back")
+
+
+def test_a_resend_is_finished_too(fresh: Bench):
+    registration = registered(fresh.proxy.library)[0]
+    fresh.upstream.answer(Answer([HEAD, FIRST, Gate("go on"), REST, Finish()]))
+    token = {"x-workbench-token": registration.token}
+    asked = {"body": fresh.body(), "session": "ses_resent"}
+    httpx.post(f"{registration.control}/resend", json=asked, headers=token, trust_env=False)
+    wait_for(lambda: fresh.tape("ses_resent", complete=False).reads, "the resend has begun")
+    fresh.proxy.process.send_signal(signal.SIGTERM)
+    wait_for(lambda: not _listens(fresh), "the listener is closed")
+    fresh.upstream.open("go on")
+    assert fresh.proxy.process.wait(10) == 0
+    assert result(b"".join(fresh.tape("ses_resent").sent)).content == "Hello world"
+
+
+def test_a_request_that_is_whole_only_behind_the_grace_period_gets_an_error(fresh: Bench):
+    body = json.dumps(fresh.body()).encode()
+    with _connected(fresh) as raw:
+        raw.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n")
+        raw.sendall(b"Content-Length: %d\r\n\r\n" % len(body))
+        assert raw.recv(65536).startswith(b"HTTP/1.1 100 ")
+        _stop_until_streams_are_ended(fresh)
+        raw.sendall(body)
+        assert raw.recv(65536).startswith(b"HTTP/1.1 503 ")
+    assert fresh.proxy.process.wait(10) == 0
+    assert len(fresh.upstream.requests) == 1
+
+
+def test_a_slow_client_gets_all_that_came_before_the_error(fresh: Bench):
+    """What could not be written when the end came is not dropped from the middle of its answer."""
+    body = json.dumps(fresh.body()).encode()
+    many = (Send(sse(chunk(f"{number:05} " * 2000), done=False)) for number in range(1500))
+    fresh.upstream.answer(Answer([HEAD, *many, Gate("never")]))
+    with _connected(fresh) as raw:
+        raw.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nx-session-id: slow\r\n")
+        raw.sendall(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        _stands_still(lambda: len(fresh.tape("slow", complete=False).reads))
+        _stop_until_streams_are_ended(fresh)
+        while raw.recv(1 << 20):
+            pass
+    tape = fresh.tape("slow")
+    error = result(by_transformer(tape)).error
+    assert error is not None and error["code"] == "shutdown"
+    assert by_transformer(tape) == replayed(tape)
+
+
+def _stop_until_streams_are_ended(bench: Bench) -> None:
+    with bench.asking(Answer([HEAD, FIRST, Gate("never")])) as other:
+        pieces = other.iter_raw()
+        next(pieces)
+        bench.proxy.process.send_signal(signal.SIGTERM)
+        assert b"shutdown" in b"".join(pieces)
+
+
+def _connected(bench: Bench) -> socket.socket:
+    host, port = bench.proxy.base.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), 20)
+
+
+def _stands_still(count: Callable[[], int]) -> None:
+    last = -1
+    while not last == (last := count()) > 0:
+        time.sleep(0.3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", '{"pid": "x"}', '{"pid": 1e99, "url": "", "control": "", "token": "", "started": 0}'],
+)
+def test_a_registration_that_is_none_is_overlooked(tmp_path: Path, text: str):
+    (tmp_path / "proxies").mkdir()
+    (tmp_path / "proxies" / "1.json").write_text(text)
+    assert registered(tmp_path) == []

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import socket
 
 import httpx
 import pytest
 
 from tests.helpers import result, stream_of
-from tests.upstream import Answer, Finish, Head, Reset, Send, failure, stream, whole
+from tests.upstream import Answer, Finish, Head, Raw, Reset, Send, failure, stream, whole
 from tests.workbench.proxy.conftest import CALL, Bench
 from workbench import __version__
 
@@ -99,3 +100,28 @@ def test_side_requests_and_odd_fields_go_up_untouched(bench: Bench):
     )
     assert bench.upstream.requests[-1].body == raw
     assert response.content == stream_of("A title")
+
+
+@pytest.mark.parametrize("path", ["/v1/../admin", "/v1/%2e%2e/admin", "/v1/..%2Fadmin", "/v1/files/./x"])
+def test_no_path_leads_out_of_upstreams_api(bench: Bench, path: str):
+    asked = len(bench.upstream.requests)
+    host, port = bench.proxy.base.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), 10) as raw:  # a client library would resolve it
+        raw.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        assert raw.recv(65536).startswith(b"HTTP/1.1 400 ")
+    assert len(bench.upstream.requests) == asked
+
+
+def test_the_length_is_upstreams_where_the_bytes_are(bench: Bench):
+    json_head = [("content-type", "application/json")]
+    bench.upstream.answer(Answer([Head(200, json_head, 1234), Finish()]), failure(200, b"{}"))
+    assert bench.client.head("/v1/files/f1").headers["content-length"] == "1234"
+    assert bench.client.get("/v1/files/f1").headers["content-length"] == "2"
+    bench.upstream.answer(Answer([Raw(b"HTTP/1.1 304 Not Modified\r\ncontent-length: 99\r\n\r\n"), Finish()]))
+    assert bench.client.get("/v1/files/f1").status_code == 304
+
+
+def test_any_byte_may_be_in_a_header(bench: Bench):
+    bench.upstream.answer(failure(200, b"{}"))
+    assert bench.client.get("/v1/models", headers={"x-title": "Grüße".encode()}).status_code == 200
+    assert str(bench.upstream.requests[-1].header("x-title")).encode("latin-1") == "Grüße".encode()

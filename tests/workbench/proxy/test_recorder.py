@@ -24,6 +24,7 @@ import pytest
 from workbench.library import Library, Row
 from workbench.proxy import tapedeck
 from workbench.proxy.recorder import Recorder, Recording
+from workbench.proxy.recording import Item
 from workbench.tape import Tape, make_header, read_tape
 
 ROOT = Path(__file__).parents[3]
@@ -250,6 +251,41 @@ def test_a_line_is_in_the_file_within_a_tenth_of_a_second(recorder: MakeRecorder
 
 def _holds(path: Path, text: bytes) -> bool:
     return text in path.read_bytes()
+
+
+def test_a_tape_that_runs_does_not_wait_for_others_to_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tapedeck, "_TURN", 0)  # one thing at a time
+    deck = tapedeck.TapeDeck(tmp_path, (), lambda *_: None, lambda *_: None)
+    sink = Tray()
+    recordings = [Recording(sink, name, tmp_path / name, header(), ()) for name in ("a", "b", "c")]
+    first, *others = recordings
+    (begin, *begins), sink.items = sink.items, []
+    assert deck.play([begin]) == begin.size
+    for recording in recordings:
+        recording.read(1, b"x")
+    assert deck.play([*begins, *sink.items]) == sink.items[0].size + begins[0].size
+    assert read_tape(first.path).reads == [b"x"]
+    assert [one.path.exists() for one in others] == [True, False]
+    for _ in range(3):
+        assert deck.patience() == 0
+        assert deck.play([])
+    assert deck.patience() is None
+    assert [read_tape(one.path).reads for one in others] == [[b"x"], [b"x"]]
+    deck.close()
+
+
+class Tray:
+    """Keeps what recordings say."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+
+    def put(self, item: Item, *, always: bool = False) -> bool:
+        self.items.append(item)
+        return True
+
+    def lose(self, lines: int, payload: int) -> None:
+        raise AssertionError("nothing is lost here")
 
 
 def test_a_tape_can_be_read_while_it_grows(recorder: MakeRecorder, tmp_path: Path):
@@ -550,6 +586,37 @@ def test_a_value_that_cannot_be_recorded_costs_only_itself(recorder: MakeRecorde
     assert KEY not in str(row) + odd.path.read_text()
 
 
+def test_an_error_nested_too_deep_does_not_keep_a_tape_open(recorder: MakeRecorder, tmp_path: Path):
+    deep: Any = KEY
+    for _ in range(1000):
+        deep = [deep]
+    one = recorder()
+    recording = one.begin(header())
+    recording.update(error=deep, calls=1)
+    recording.end(1, "error", error=deep, calls=2)
+    assert one.close()
+    tape = read_tape(recording.path)
+    assert (tape.problem, one.lost_lines) == (None, 0)
+    assert tape.end is not None
+    assert tape.end.value["calls"] == 2
+    assert only_row(tmp_path / "library").state == "error"
+
+
+def test_an_end_whose_details_cannot_be_recorded_is_an_end(recorder: MakeRecorder, tmp_path: Path):
+    one = recorder()
+    recording = one.begin(header())
+    recording.end(1, "error", error=Unspeakable())
+    wait_for(lambda: recording.path.exists() and read_tape(recording.path).complete)
+    assert one.close()
+    assert one.lost_lines == 1
+    assert only_row(tmp_path / "library").state == "error"
+
+
+class Unspeakable:
+    def __str__(self) -> str:
+        raise ValueError(KEY)
+
+
 def test_what_comes_after_the_end_is_not_recorded(recorder: MakeRecorder):
     one = recorder()
     recording = one.begin(header())
@@ -651,6 +718,23 @@ def test_after_kill_9_every_tape_opens(tmp_path: Path):
         sqlite3.connect(tmp_path / "library.sqlite").execute("SELECT DISTINCT state FROM tapes").fetchall()
     )
     assert states == [("cut",)]
+
+
+def test_a_tape_that_the_index_was_never_told_of_is_found(recorder: MakeRecorder, tmp_path: Path):
+    folder = tmp_path / "library" / "tapes" / "2026-01-01"
+    folder.mkdir(parents=True)
+    for name in ("a", "b"):
+        (folder / f"120000-{name}.jsonl").write_text('{"tape": 1, "dialect": "roo-xml", "model": "m"}\n')
+    one = recorder()
+    wait_for((tmp_path / "library" / "library.sqlite").exists)
+    with Library(tmp_path / "library") as library:
+        wait_for(lambda: len(library.rows()) == 2)
+        found = {(row.id, row.state, row.model) for row in library.rows()}
+        assert found == {("a", "cut", "m"), ("b", "cut", "m")}
+        shutil.rmtree(folder)
+        assert one.close()
+        assert recorder().close()
+        assert library.rows() == []
 
 
 def test_two_processes_share_a_library(tmp_path: Path):

@@ -6,6 +6,7 @@ import gzip
 import json
 import time
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -123,6 +124,17 @@ def test_a_server_that_streams_whatever_it_is_asked(bench: Bench):
     response = bench.ask(stream(DATA), stream=False)
     assert response.headers["content-type"] == "application/json"
     assert message_result(response.json()).calls == [("read_file", '{"path":"a.py"}')]
+
+
+def test_without_tools_not_even_that_is_touched(bench: Bench):
+    response = bench.ask(stream(DATA), stream=False, tools=None)
+    assert response.content == DATA and response.headers["content-type"].startswith("text/event-stream")
+
+
+def test_a_byte_order_mark_is_no_fault(bench: Bench):
+    body = BOM_UTF8 + json.dumps(message(CALL)).encode()
+    head = Head(200, [("content-type", "application/json")], len(body))
+    assert message_result(bench.ask(Answer([head, Send(body), Finish()]), stream=False).json()).calls
 
 
 # Compression

@@ -12,6 +12,7 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.events import Resize
 from textual.screen import Screen
 from textual.widgets import Footer, Static
@@ -19,12 +20,12 @@ from textual.widgets import Footer, Static
 from transformer import DIALECTS, Finding
 from workbench.demo.tips import Tips
 from workbench.errors import UserError
-from workbench.library import Filter, Library
+from workbench.filters import FilterError
 from workbench.player import Held, Pane, Player, Tail
 from workbench.player.links import linked
 from workbench.tape import Line
+from workbench.ui.catalogue import Catalogue
 from workbench.ui.display import content
-from workbench.ui.judging import grouped
 from workbench.ui.searching import first_match
 from workbench.ui.widgets.clientpane import ClientPane
 from workbench.ui.widgets.exchanges import ExchangeList
@@ -39,7 +40,6 @@ from workbench.verdicts import Verdict, facts_of_player, proof, verdict
 _POLL = 0.3  # seconds between looks at the index
 _FRAME = 1 / 20
 _SLICE = 0.012  # seconds of reading in a frame, while there is more to read
-_MOST_ROWS = 2000
 _WIDE, _MIDDLE = 160, 100
 _JUDGE = 0.5  # seconds between verdicts on an answer that still grows
 _HOLDS = 0.5  # seconds of held-back text before it is worth a word
@@ -82,10 +82,8 @@ class StreamScreen(Screen[None]):
         self._prove = False  # go to the proof as soon as there is one
         self._verdict: Verdict | None = None
         self._judged_at, self._judged_steps = 0.0, -1
-        self._index: Library | None = None
-        self._version = -1
+        self._catalogue = Catalogue(library)
         self._search = ""
-        self._filter = ""
         self._prompt = PromptBar()
         self._tip = Static("", id="tip", markup=False)
         self._list = ExchangeList()
@@ -149,19 +147,33 @@ class StreamScreen(Screen[None]):
     def _poll(self) -> None:
         """The index, when it has changed; a library that does not exist yet comes with the first exchange."""
         try:
-            if self._index is None:
-                self._index = Library(self.library)
-            version = self._index.data_version()
-            if version != self._version:
-                self._version = version
-                self._list.show_entries(grouped(self._index.rows(Filter(), _MOST_ROWS)))
+            entries = self._catalogue.poll()
         except UserError as error:
-            self._index = None
             if self.tail is None:
                 where = (
                     f"clients use {self._url} (workbench connect opencode)" if self._url else error.message
                 )
                 self._bar.say("info", "waiting for the first exchange", where)
+            return
+        if entries is not None:
+            self._list.show_entries(entries)
+            self._list.border_title = self._list_title()
+            if self._catalogue.undecided:
+                self._look_into_tapes()
+
+    def _list_title(self) -> Content:
+        text = self._catalogue.text
+        return content(f"Exchanges: {text}" if text else "Exchanges")
+
+    @work(exclusive=True, group="filter")
+    async def _look_into_tapes(self) -> None:
+        """What the filter asks for is not in the index: each tape is read once, in slices."""
+        for row in list(self._catalogue.undecided):
+            tail = Tail(self.library / row.path)
+            while tail.advance(_SLICE) and tail.behind:
+                await asyncio.sleep(0)
+            self._catalogue.decide(row, tail)
+            await asyncio.sleep(0)
 
     def on_row_pane_moved(self, event: RowPane.Moved) -> None:
         event.stop()
@@ -329,7 +341,7 @@ class StreamScreen(Screen[None]):
             self._prompt.ask("search", self._search)
 
     def action_filter(self) -> None:
-        self._prompt.ask("filter", self._filter)
+        self._prompt.ask("filter", self._catalogue.text)
 
     def on_prompt_bar_entered(self, event: PromptBar.Entered) -> None:
         event.stop()
@@ -362,10 +374,14 @@ class StreamScreen(Screen[None]):
             pane.go(found)
 
     def _filter_by(self, text: str) -> None:
-        self._filter = text
-        self._version = -1
+        try:
+            self._catalogue.filter_by(text)
+        except FilterError as error:
+            self._prompt.complain(error.message)
+            return
         self._prompt.action_close()
         self._poll()
+        self.did("filter")
 
     def action_proof(self) -> None:
         if self.go_to_proof():

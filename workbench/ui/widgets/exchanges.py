@@ -12,6 +12,7 @@ from textual.strip import Strip
 from workbench.library import Row
 from workbench.ui.display import strip_of, wrapped
 from workbench.ui.widgets.rowpane import RowPane
+from workbench.verdicts import Verdict
 
 Pieces = list[tuple[str, Style]]
 SIGNS = {"error": "✖", "warning": "▲", "info": "●", "good": "✔", "running": "◌"}
@@ -31,9 +32,15 @@ class Judged:
     """An exchange and what is to be said of it."""
 
     row: Row
-    level: str  # error, warning, info, good, running
-    sentence: str
-    kind: str = ""
+    verdict: Verdict
+
+    @property
+    def level(self) -> str:
+        return self.verdict.level
+
+    @property
+    def sentence(self) -> str:
+        return self.verdict.sentence
 
 
 Entry = Session | Judged

@@ -1,0 +1,70 @@
+"""The catalogue: the exchanges of a library as the list shows them, as far as a filter lets them through."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from workbench.filters import Filter, parse
+from workbench.library import Library, Row
+from workbench.player import Tail
+from workbench.ui.judging import grouped, judged
+from workbench.ui.widgets.exchanges import Entry, Judged
+
+_MOST = 2000
+
+
+class Catalogue:
+    """Looks at the index when that has changed. Raises UserError while there is no library."""
+
+    def __init__(self, library: Path) -> None:
+        self.library = library
+        self.text = ""  # of the filter
+        self._filter: Filter | None = None
+        self._index: Library | None = None
+        self._version = -1
+        self._decided: dict[tuple[str, int], bool] = {}  # what only a tape could tell, by its size then
+        self.undecided: list[Row] = []
+
+    def filter_by(self, text: str) -> None:
+        """Raises FilterError, and then nothing has changed."""
+        self._filter = parse(text) if text.strip() else None
+        self.text = text.strip()
+        self._version = -1
+        self._decided.clear()
+
+    def poll(self) -> list[Entry] | None:
+        """The list anew; None when nothing has changed."""
+        try:
+            if self._index is None:
+                self._index = Library(self.library)
+            version = self._index.data_version()
+            if version == self._version:
+                return None
+            rows = self._index.rows(limit=_MOST)
+        except Exception:
+            self._index = None
+            raise
+        self._version = version
+        return self._entries(rows)
+
+    def _entries(self, rows: list[Row]) -> list[Entry]:
+        self.undecided = []
+        shown = [entry for entry in map(judged, rows) if self._lets_through(entry)]
+        return grouped(shown)
+
+    def _lets_through(self, entry: Judged) -> bool:
+        if self._filter is None:
+            return True
+        answer = self._filter.matches(entry.row, entry.verdict)
+        if answer is not None:
+            return answer
+        known = self._decided.get((entry.row.path, entry.row.size))
+        if known is None:
+            self.undecided.append(entry.row)
+        return bool(known)
+
+    def decide(self, row: Row, tail: Tail) -> None:
+        """A tape has been read: now it can be told whether its exchange is one of those."""
+        fits = self._filter is not None and tail.player is not None and self._filter.matches_tape(tail.player)
+        self._decided[row.path, row.size] = fits
+        self._version = -1
