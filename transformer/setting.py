@@ -52,7 +52,8 @@ def make_setting(
         now=now,
         raw=chosen.name == "passthrough" or (said and not listed) or body.get("tool_choice") == "none",
         wants_usage=_wants_usage(request),
-        model=str(body.get("model") or "unknown"),
+        # Half of a surrogate pair cannot be written as JSON; nobody's model is called so.
+        model=str(body.get("model") or "unknown").encode("utf-8", "replace").decode(),
     )
 
 

@@ -401,7 +401,9 @@ def test_version_help_and_unknown_commands(run: RunCommand):
     assert b"dialects" in shown.out
     assert run("transform", "--help").code == 0
     assert run("translate").code == 2
-    assert run().code == 2
+    alone = run()  # on a terminal this is the screen
+    assert alone.code == 0 and b"workbench demo" in alone.out
+    assert run("--upstream", "http://127.0.0.1:1").code == 2
 
 
 def test_a_bug_is_a_message_and_no_traceback(run: RunCommand, monkeypatch: pytest.MonkeyPatch):

@@ -113,8 +113,9 @@ class Answer:
         if not self.ended:
             told = as_error(error, "upstream_error")
             self.journal.found("upstream-error", message=told["message"])
-            if told["type"] == "server_error" and any(c.has_complete_call for c in self.choices.values()):
-                told["type"] = "upstream_error"
+            ran = any(choice.has_complete_call for choice in self.choices.values())
+            if told["type"] == "server_error" and (ran or _is_permanent(told["code"])):
+                told["type"] = "upstream_error"  # the other means: try again
             self.tell_error(told)
 
     def break_off(self, error: object) -> None:
@@ -175,3 +176,8 @@ class Answer:
             index: choice.clone(twin.client, journal, twin._number) for index, choice in self.choices.items()
         }
         return twin
+
+
+def _is_permanent(code: object) -> bool:
+    """A status that says: the request itself is wrong."""
+    return type(code) is int and 400 <= code < 500 and code not in (408, 409, 425, 429)

@@ -13,7 +13,7 @@ from workbench.config.keys import CHOSEN, PLAIN, PREFIX, PROMPTS, UPSTREAM, Key
 from workbench.config.kinds import BODY
 from workbench.config.names import nearest
 from workbench.config.settings import Settings, Upstream
-from workbench.proxy.redaction import Redaction
+from workbench.recording.redaction import Redaction
 
 _OTHERS = (VARIABLE, "WORKBENCH_TRACEBACK")
 

@@ -13,9 +13,9 @@ from workbench.proxy.client import Client
 from workbench.proxy.faults import Fault
 from workbench.proxy.headers import Pairs
 from workbench.proxy.incoming import Incoming
-from workbench.proxy.recorder import Recording
 from workbench.proxy.wire import Faulted, Reply, Wire
 from workbench.recipe import Recipe
+from workbench.recording.recorder import Recording
 from workbench.tape import End
 
 

@@ -22,13 +22,13 @@ from workbench.proxy.guard import bearer, refuse, same
 from workbench.proxy.headers import upward
 from workbench.proxy.incoming import Incoming, Left, TooLarge, read_incoming
 from workbench.proxy.opening import Opening
-from workbench.proxy.recorder import Recorder, Recording
 from workbench.proxy.relay import StreamRelay
 from workbench.proxy.replies import answer_fault
 from workbench.proxy.routing import Routes, Sending, address, prepare
-from workbench.proxy.unrecorded import Unrecorded
+from workbench.recording.unrecorded import Unrecorded
 from workbench.proxy.whole import AsItIs, Whole
 from workbench.proxy.wire import Wire
+from workbench.recording.recorder import Recorder, Recording
 
 _LARGE = 256 << 10  # a body that takes so long to rewrite that other streams would notice
 

@@ -30,9 +30,9 @@ from workbench.proxy.guard import CONTROL, Guard
 from workbench.proxy.headers import upward
 from workbench.proxy.listener import bind, limited_to, url_of
 from workbench.proxy.proxy import Proxy
-from workbench.proxy.recorder import Recorder
 from workbench.proxy.registration import Registration, register, registered
 from workbench.proxy.routing import address
+from workbench.recording.recorder import Recorder
 
 _STOPPING = "the workbench is being stopped; the answer ends here"
 _HEALTH_TIMEOUT = 2.0

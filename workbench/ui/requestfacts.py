@@ -102,9 +102,7 @@ def tools_sheet(facts: RequestFacts) -> Document:
     where = "the prompt" if facts.prompt is not None else "the body"
     total = sum(cost.characters for cost in facts.costs)
     many = f"{len(facts.costs)} tools add" if len(facts.costs) > 1 else "one tool adds"
-    sheet.heading(
-        f"{many} {total:,} characters, ~{_tokens(total):,} tokens, to {where}"
-    )
+    sheet.heading(f"{many} {total:,} characters, ~{_tokens(total):,} tokens, to {where}")
     sheet.paragraph(f"Tokens are estimated at {CHARACTERS_A_TOKEN} characters each.", "dim")
     width = max(len(cost.name) for cost in facts.costs)
     most = max(1, facts.costs[0].characters)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from workbench.proxy.client import Client, Pulse
-from workbench.proxy.unrecorded import Unrecorded
+from workbench.recording.unrecorded import Unrecorded
 
 SHORT = 0.001
 

@@ -327,4 +327,4 @@ def test_a_bug_of_ours_does_not_cost_the_answer(tmp_path: Path):
         got = result(bench.ask(stream([DATA[at : at + 50] for at in range(0, len(DATA), 50)])).content)
         assert (got.content, got.calls, got.finish_reason) == (CALL, [], "stop")
         end_line = bench.tape().end
-        assert end_line is not None and end_line.value["findings"] == {"transformer-failed": 1}
+        assert end_line is not None and end_line.value["findings"]["transformer-failed"] == 1

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.library.rows import columns_of_header, columns_of_summary, worst_level
-from workbench.proxy.linequeue import LineQueue, Weight
-from workbench.proxy.recording import Op
-from workbench.proxy.redaction import Redaction
-from workbench.proxy.tapefile import TapeFile
-from workbench.proxy.tapelines import line
+from workbench.recording.linequeue import LineQueue, Weight
+from workbench.recording.recording import Op
+from workbench.recording.redaction import Redaction
+from workbench.recording.tapefile import TapeFile
+from workbench.recording.tapelines import line
 from workbench.tape import End, Side, end_line, finding_line, lost_line, status_line
 
 _TRY_AGAIN = 0.5

@@ -6,9 +6,9 @@ from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from workbench.proxy.masking import Masker, Piece
-from workbench.proxy.redaction import Redaction
-from workbench.proxy.tapelines import data_line
+from workbench.recording.masking import Masker, Piece
+from workbench.recording.redaction import Redaction
+from workbench.recording.tapelines import data_line
 
 # How long a line waits for the rest of what may be a secret.
 HOLD = 0.04

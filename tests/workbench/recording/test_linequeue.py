@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from workbench.proxy.linequeue import HOLD, LineQueue, Weight
-from workbench.proxy.redaction import Redaction
+from workbench.recording.linequeue import HOLD, LineQueue, Weight
+from workbench.recording.redaction import Redaction
 
 KEY = "sk-live-0123456789"
 

@@ -11,11 +11,11 @@ from typing import Any
 from workbench.library.folders import new_id, tape_path
 from workbench.library.retention import Keep
 from workbench.library.rows import started_of
-from workbench.proxy.backlog import Backlog
-from workbench.proxy.librarian import Librarian
-from workbench.proxy.recording import Item, Recording
-from workbench.proxy.redaction import check_patterns
-from workbench.proxy.tapedeck import TapeDeck
+from workbench.recording.backlog import Backlog
+from workbench.recording.librarian import Librarian
+from workbench.recording.recording import Item, Recording
+from workbench.recording.redaction import check_patterns
+from workbench.recording.tapedeck import TapeDeck
 
 __all__ = ["Recorder", "Recording"]
 

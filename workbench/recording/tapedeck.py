@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from workbench.library.folders import TAPES, make_folder, new_id, tape_path
-from workbench.proxy.owncredentials import own_credentials
-from workbench.proxy.recording import Item, Recording
-from workbench.proxy.redaction import Redaction
-from workbench.proxy.tapefile import TapeFile
-from workbench.proxy.tapewriter import TapeWriter
+from workbench.recording.owncredentials import own_credentials
+from workbench.recording.recording import Item, Recording
+from workbench.recording.redaction import Redaction
+from workbench.recording.tapefile import TapeFile
+from workbench.recording.tapewriter import TapeWriter
 
 Lose: TypeAlias = Callable[[int, int], None]
 # A tape's path in the library, its row, and whether the index should have it at once.

@@ -22,9 +22,9 @@ from typing import Any
 import pytest
 
 from workbench.library import Library, Row
-from workbench.proxy import tapedeck
-from workbench.proxy.recorder import Recorder, Recording
-from workbench.proxy.recording import Item
+from workbench.recording import tapedeck
+from workbench.recording.recorder import Recorder, Recording
+from workbench.recording.recording import Item
 from workbench.tape import Tape, make_header, read_tape
 
 ROOT = Path(__file__).parents[3]
@@ -221,7 +221,7 @@ def test_two_hundred_at_once(recorder: MakeRecorder, tmp_path: Path):
 
 
 def test_the_same_id_twice_gives_two_tapes(recorder: MakeRecorder, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("workbench.proxy.recorder.new_id", lambda: "same")
+    monkeypatch.setattr("workbench.recording.recorder.new_id", lambda: "same")
     monkeypatch.setattr(tapedeck, "new_id", lambda: "other")
     one = recorder()
     first, second = one.begin(header() | {"started": 1.0}), one.begin(header() | {"started": 1.0})
@@ -430,7 +430,7 @@ def test_a_file_system_without_hard_links(
         raise PermissionError(errno.EPERM, "no such thing here")
 
     monkeypatch.setattr(os, "link", link)
-    monkeypatch.setattr("workbench.proxy.recorder.new_id", lambda: "same")
+    monkeypatch.setattr("workbench.recording.recorder.new_id", lambda: "same")
     one = recorder()
     recordings = [one.begin(header() | {"started": 1.0}) for _ in range(2)]
     for recording in recordings:
@@ -656,7 +656,7 @@ def script(body: str) -> str:
         """
         import sys, time
         from pathlib import Path
-        from workbench.proxy.recorder import Recorder
+        from workbench.recording.recorder import Recorder
         recorder = Recorder(Path(sys.argv[1]))
         recorder.start()
         header = {"tape": 1, "about": "x", "dialect": "roo-xml"}

@@ -12,8 +12,8 @@ import pytest
 
 from workbench.clients.endpoint import PLACEHOLDER
 from workbench.errors import UserError
-from workbench.proxy.owncredentials import own_credentials
-from workbench.proxy.redaction import Redaction, check_patterns
+from workbench.recording.owncredentials import own_credentials
+from workbench.recording.redaction import Redaction, check_patterns
 
 KEY = "sk-live-0123456789abcdef"
 

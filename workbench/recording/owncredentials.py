@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from workbench.clients.endpoint import PLACEHOLDER
-from workbench.proxy.secretnames import is_schema, is_secret_field, is_secret_header, is_secret_parameter
+from workbench.recording.secretnames import is_schema, is_secret_field, is_secret_header, is_secret_parameter
 
 SCHEME = re.compile(
     r"\s*(?:bearer|basic|digest|token|apikey|api-key|negotiate|aws4-hmac-sha256)\s+(?=\S)", re.IGNORECASE

@@ -10,9 +10,9 @@ from typing import Any
 import orjson
 
 from workbench.errors import UserError
-from workbench.proxy.masking import SHORTEST, Masker, Secret, secrets_of
-from workbench.proxy.owncredentials import PARAMETER, SCHEME, bare
-from workbench.proxy.secretnames import is_schema, is_secret_field, is_secret_header, is_secret_parameter
+from workbench.recording.masking import SHORTEST, Masker, Secret, secrets_of
+from workbench.recording.owncredentials import PARAMETER, SCHEME, bare
+from workbench.recording.secretnames import is_schema, is_secret_field, is_secret_header, is_secret_parameter
 
 # Keys that people paste into prompts and files, by how they begin: searching for a few letters is a hundred
 # times cheaper than trying a pattern at every place of a long conversation.
