@@ -35,7 +35,6 @@ from workbench.recipe import read_switches
 
 app = typer.Typer(
     name="workbench",
-    help="Turn the tool calls that a model writes as text into OpenAI tool calls, and see how it happens.",
     add_completion=False,
     # Errors are plain lines: they end up in logs and in other programs as often as on a screen.
     rich_markup_mode=None,

@@ -78,16 +78,19 @@ def is_marked(tape: Path) -> bool:
 
 
 def list_tapes(library: Path) -> Iterator[TapeEntry]:
-    """Every tape there is, the oldest first. What vanishes meanwhile is passed over."""
-    for folder in sorted(_names(library / TAPES)):
-        with suppress(OSError), os.scandir(library / TAPES / folder) as scan:
-            entries = {entry.name: entry for entry in scan}
-            for name in sorted(entries):
-                if name.endswith(SUFFIX):
-                    with suppress(OSError):
-                        found = entries[name].stat()
-                        marked = not entries.keys().isdisjoint(_marks(name))
-                        yield TapeEntry(f"{TAPES}/{folder}/{name}", found.st_size, found.st_mtime, marked)
+    """Every tape there is, the oldest first. What vanishes meanwhile is passed over.
+
+    Only names are held, and those of one day: a library may have any number of tapes.
+    """
+    for day in sorted(_names(library / TAPES)):
+        folder = library / TAPES / day
+        names = set(_names(folder))
+        for name in sorted(names):
+            if name.endswith(SUFFIX):
+                with suppress(OSError):
+                    found = os.stat(folder / name)
+                    marked = not names.isdisjoint(_marks(name))
+                    yield TapeEntry(f"{TAPES}/{day}/{name}", found.st_size, found.st_mtime, marked)
 
 
 def _marks(name: str) -> tuple[str, str]:

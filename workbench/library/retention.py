@@ -32,21 +32,32 @@ def expire(library: Path, keep: Keep, now: float | None = None) -> Iterator[str]
     A tape with marks stays, and so does one that is still being written, by whichever process.
     """
     now = time.time() if now is None else now
-    entries = list(list_tapes(library))
-    excess = sum(entry.size for entry in entries) - keep.bytes
+    oldest = now - keep.days * _DAY
+    size, too_old = _measured(library, oldest)
+    excess = size - keep.bytes
+    if excess <= 0 and not too_old:
+        return
     emptied = set()
-    for entry in entries:
-        old = entry.modified < now - keep.days * _DAY
-        if (
-            (old or excess > 0)
-            and _may_go(library / entry.path, entry, now)
-            and _delete(library / entry.path)
-        ):
+    for entry in list_tapes(library):
+        if excess <= 0 and not too_old:
+            break
+        too_old -= entry.modified < oldest
+        wanted = entry.modified < oldest or excess > 0
+        if wanted and _may_go(library / entry.path, entry, now) and _delete(library / entry.path):
             excess -= entry.size
             emptied.add((library / entry.path).parent)
             yield entry.path
     for folder in emptied:
         _clear(folder, now)
+
+
+def _measured(library: Path, oldest: float) -> tuple[int, int]:
+    """How much there is, and how many tapes are too old: mostly that is all there is to find out."""
+    size = too_old = 0
+    for entry in list_tapes(library):
+        size += entry.size
+        too_old += entry.modified < oldest
+    return size, too_old
 
 
 def _clear(folder: Path, now: float) -> None:
