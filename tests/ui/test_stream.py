@@ -154,10 +154,10 @@ async def test_moving_stops_following_and_counts_what_is_new(library: Path):
 async def test_pause_freezes_the_view(library: Path):
     async with driving(library) as driver:
         await driver.press("space")
-        assert driver.screen.paused_at is not None
+        assert driver.screen.view.paused_at is not None
         assert all(pane.step is not None for pane in driver.screen.query(TapePane))
         await driver.press("space")
-        assert driver.screen.paused_at is None
+        assert driver.screen.view.paused_at is None
 
 
 async def test_search_in_a_pane(library: Path):
@@ -212,3 +212,26 @@ async def test_exact_shows_the_framing(library: Path):
         before = driver.text(upstream).count("data: {")
         await driver.press("x")
         assert driver.text(upstream).count("data: {") > before + 3
+
+
+async def test_a_filter_and_a_wrong_one(library: Path):
+    async with driving(library) as driver:
+        await driver.press("f", *"dialekt:kimi", "enter")
+        problem = driver.screen.query_one("#prompt-problem")
+        assert problem.display and "dialect" in str(problem.render())
+        await driver.press(*["backspace"] * 12, *"dialect:kimi*", "enter")
+        await driver.until(lambda: len(driver.list.entries) == 2, "only one exchange, below its session")
+        assert driver.list.chosen is not None and driver.list.chosen.row.dialect == "kimi-k2"
+        await driver.press("f", *["backspace"] * 20, *'text:"src/main"', "enter")
+        await driver.until(
+            lambda: [e.row.dialect for e in driver.list.entries if hasattr(e, "row")] == ["roo-xml"] * 2,
+            "what only the tapes can tell",
+        )
+        await driver.press("f", *["backspace"] * 20, "enter")
+        await driver.until(lambda: len(driver.list.entries) == 4, "all of them again")
+
+
+async def test_the_clipboard_gets_the_row(library: Path):
+    async with driving(library) as driver:
+        await driver.press("3", "g", "y")
+        assert "HTTP 200" in driver.app.clipboard
