@@ -235,3 +235,25 @@ async def test_the_clipboard_gets_the_row(library: Path):
     async with driving(library) as driver:
         await driver.press("3", "g", "y")
         assert "HTTP 200" in driver.app.clipboard
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [("enter", "DetailScreen"), ("r", "RequestScreen"), ("t", "TableScreen"), ("s", "ChainScreen"),
+     ("question_mark", "HelpScreen")],
+)  # fmt: skip
+async def test_each_view_opens_and_closes(library: Path, key: str, name: str):
+    async with driving(library) as driver:
+        await driver.press("2", "g", key)
+        await driver.until(lambda: type(driver.app.screen).__name__ == name, name)
+        await driver.press("escape")
+        await driver.until(lambda: isinstance(driver.app.screen, StreamScreen), "back")
+
+
+async def test_a_rule_of_the_table_leads_to_its_row(library: Path):
+    async with driving(library) as driver:
+        await driver.press("2", "G", "t")
+        await driver.until(lambda: type(driver.app.screen).__name__ == "TableScreen", "the table")
+        await driver.press("enter")
+        await driver.until(lambda: isinstance(driver.app.screen, StreamScreen), "back")
+        assert driver.screen.focused is driver.pane(Pane.MACHINE)

@@ -17,11 +17,12 @@ from textual.widgets import Footer, Static
 from workbench.demo.tips import Tips
 from workbench.errors import UserError
 from workbench.filters import FilterError
-from workbench.player import Player, Tail
+from workbench.player import Pane, Player, Tail
 from workbench.ui.catalogue import Catalogue
 from workbench.ui.display import content
+from workbench.ui.opening import Opener
 from workbench.ui.searching import first_match
-from workbench.ui.widgets.exchanges import ExchangeList
+from workbench.ui.widgets.exchanges import ExchangeList, Judged
 from workbench.ui.widgets.exchangeview import ExchangeView
 from workbench.ui.widgets.promptbar import PromptBar
 from workbench.ui.widgets.rowpane import RowPane
@@ -40,6 +41,14 @@ class StreamScreen(Screen[None]):
                 tooltip="The next finding, or the next match of a search"),
         Binding("N", "next(-1)", "Previous", id="stream.previous", show=False,
                 tooltip="The previous finding, or the previous match of a search"),
+        Binding("enter", "open('detail')", "Detail", id="stream.detail", tooltip="Everything about this row"),
+        Binding("r", "open('request')", "Request", id="stream.request",
+                tooltip="What the client sent and what went upstream; edit it and send it again"),
+        Binding("t", "open('table')", "Table", id="stream.table", tooltip="The dialect's transition table"),
+        Binding("s", "open('chain')", "Session", id="stream.session",
+                tooltip="The session's calls beside their results"),
+        Binding("question_mark", "open('help')", "Help", id="stream.help", key_display="?",
+                tooltip="What can be done here"),
         Binding("slash", "search", "Search", id="stream.search", key_display="/",
                 tooltip="Search in this pane"),
         Binding("f", "filter", "Filter", id="stream.filter", tooltip="Show only some exchanges"),
@@ -65,6 +74,8 @@ class StreamScreen(Screen[None]):
         self._tips: Tips | None = None
         self._catalogue = Catalogue(library)
         self._search = ""
+        self._awaited: str | None = None  # an exchange to be selected when it is in the list
+        self._opener = Opener(self)
         self._list = ExchangeList()
         self.view = ExchangeView()
         self._tip = Static("", id="tip", markup=False)
@@ -135,6 +146,8 @@ class StreamScreen(Screen[None]):
             return
         if entries is not None:
             self._list.show_entries(entries)
+            if self._awaited is not None:
+                self._choose_awaited()
             text = self._catalogue.text
             self._list.border_title = content(f"Exchanges: {text}" if text else "Exchanges")
             if self._catalogue.undecided:
@@ -192,6 +205,39 @@ class StreamScreen(Screen[None]):
         if isinstance(pane, RowPane) and 0 <= pane.cursor < pane.count():
             self.app.copy_to_clipboard(pane.text(pane.cursor))
             self.notify("copied", timeout=2)
+
+    def action_open(self, view: str) -> None:
+        getattr(self._opener, view)()
+
+    def on_row_pane_opened(self, event: RowPane.Opened) -> None:
+        if event.pane is self._list:
+            self.view.panes[Pane.MACHINE].focus()
+        else:
+            self._opener.detail()
+
+    def session_tapes(self) -> list[Path]:
+        """The tapes of the selected exchange's session, the oldest first."""
+        chosen = self._list.chosen
+        if chosen is None:
+            return []
+        rows = [entry.row for entry in self._list.entries if isinstance(entry, Judged)]
+        same = [row for row in rows if row.session == chosen.row.session]
+        return [self.library / row.path for row in sorted(same, key=lambda row: row.started)]
+
+    def choose(self, tape: Path) -> None:
+        """Select an exchange by its tape."""
+        self._list.choose(str(tape.relative_to(self.library)))
+
+    def choose_when_there(self, id: str) -> None:
+        """Select an exchange that is about to begin."""
+        self._awaited = id
+
+    def _choose_awaited(self) -> None:
+        for at, entry in enumerate(self._list.entries):
+            if isinstance(entry, Judged) and entry.row.id == self._awaited:
+                self._awaited = None
+                self._list.go(at)
+                return
 
     def action_proof(self) -> None:
         if self.view.go_to_proof():
