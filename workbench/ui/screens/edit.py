@@ -74,6 +74,7 @@ class EditScreen(Screen[Sent]):
         self._said = Static("", id="edit-said", markup=False)
         self._timer: Timer | None = None
         self._leaving = False
+        self._seen = ""
 
     def compose(self) -> ComposeResult:
         yield self._head
@@ -109,13 +110,16 @@ class EditScreen(Screen[Sent]):
             self.editor.read_only = False
         self.kind = kind
         self._head.update(content(f" editing {_KINDS[kind]}").stylize("bold"))
+        self._seen = text
         self.editor.load_text(text)
         self._check()
 
     # -- checking
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        self.checked, self._leaving = False, False
+        if self.editor.text == self._seen:
+            return  # loaded, not typed
+        self._seen, self.checked, self._leaving = self.editor.text, False, False
         if self._timer is not None:
             self._timer.stop()
         self._timer = self.set_timer(_WAIT, self._check)
@@ -126,7 +130,8 @@ class EditScreen(Screen[Sent]):
         def done(found: tuple[str | None, str]) -> None:
             if (self.editor.text, self.kind) == (text, kind):
                 self.checked, self.problem = True, found[0]
-                self._say(found[0] or found[1], good=found[0] is None)
+                if not self._leaving:
+                    self._say(found[0] or found[1], good=found[0] is None)
 
         dialect, tools = str(self.header.get("dialect")), self.facts.client.get("tools")
         if kind == "template":

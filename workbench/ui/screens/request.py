@@ -66,7 +66,7 @@ class RequestScreen(ViewScreen[Resent]):
         self.facts: RequestFacts | None = None
         self.ready = False
         self.folds = True
-        self.panes = tuple(TextPane(name, id=name.lower()) for name in _NAMES)
+        self.panes = tuple(TextPane(name, id=f"request-{name.lower()}") for name in _NAMES)
 
     def compose_body(self) -> ComposeResult:
         with Container(id="view-body"):

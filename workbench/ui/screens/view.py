@@ -42,6 +42,9 @@ class ViewScreen(Screen[T]):
     HELP: ClassVar[str] = ""  # what is seen here, in a paragraph
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "back", "Back", id="view.back", tooltip="Back to where you came from"),
+        Binding("tab", "turn(1)", "Next part", id="view.turn", show=False, tooltip="To the next part"),
+        Binding("shift+tab", "turn(-1)", "Part before", id="view.turn-back", show=False,
+                tooltip="To the part before"),
         Binding("slash", "search", "Search", id="view.search", key_display="/",
                 tooltip="Search in this part"),
         Binding("n", "search_on(1)", "Next match", id="view.next", show=False, tooltip="The next match"),
@@ -117,13 +120,7 @@ class ViewScreen(Screen[T]):
         event.stop()
         self.action_pane(event.number)
 
-    def action_focus_next(self) -> None:
-        self._focus_by(1)
-
-    def action_focus_previous(self) -> None:
-        self._focus_by(-1)
-
-    def _focus_by(self, way: int) -> None:
+    def action_turn(self, way: int) -> None:
         if self.panes:
             self.action_pane((self.tabs.current + way) % len(self.panes))
 

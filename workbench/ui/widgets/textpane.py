@@ -51,6 +51,9 @@ class TextPane(RowPane):
         if self.size.width > 1:
             self.document.fit(self.size.width - 1)
             self._advance()
+        else:
+            # Hidden now: what was known about rows is no longer true when it is seen again.
+            self.show()
 
     def _advance(self) -> None:
         more = self.document.advance(_SLICE)

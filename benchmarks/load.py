@@ -1,0 +1,147 @@
+"""Streams through a relay, with the time of each chunk: its upstream and its clients in one process.
+
+Each chunk carries the moment at which upstream wrote it, so the client that reads it knows how long it took.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+from time import perf_counter_ns
+
+import orjson
+
+_STAMP = re.compile(rb"@(\d+)@")
+_CUT = re.compile(rb"\r\n[0-9a-f]+\r\n(?!\r\n)")  # between two chunks, which may be in the middle of a stamp
+_LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
+_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "write",
+        "parameters": {"type": "object", "properties": {"content": {"type": "string"}}},
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """So many streams at once of so many chunks each; `gap` seconds between two chunks, 0 for none."""
+
+    streams: int
+    chunks: int
+    gap: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a load gave: how long it took in all, and how long each chunk was under way.
+
+    Only the chunks that upstream wrote when all streams had begun: a burst of requests is another question,
+    which `begun` answers.
+    """
+
+    seconds: float
+    begun: float  # seconds until every stream had its first chunk
+    chunks: int
+    delays: list[float]  # milliseconds
+
+    def percentile(self, percent: float) -> float:
+        return sorted(self.delays)[min(len(self.delays) - 1, int(len(self.delays) * percent / 100))]
+
+    @property
+    def rate(self) -> float:
+        return self.chunks / self.seconds
+
+
+def event(text: str, finish: str | None = None) -> bytes:
+    choice = {
+        "index": 0,
+        "delta": {"content": text} if text else {},
+        "logprobs": None,
+        "finish_reason": finish,
+    }
+    chunk = {
+        "id": "chatcmpl-7c1",
+        "object": "chat.completion.chunk",
+        "created": 1790000000,
+        "model": "qwen3-coder-30b",
+        "choices": [choice],
+    }
+    return b"data: " + orjson.dumps(chunk) + b"\n\n"
+
+
+def framed(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+async def upstream() -> tuple[asyncio.Server, int]:
+    """A server that streams as the request's body says; and its port."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = _LENGTH.search(head)
+                body = orjson.loads(await reader.readexactly(int(length[1]) if length else 0))
+                await answer(writer, body["seed"], body["top_p"])
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, backlog=1024)
+    return server, server.sockets[0].getsockname()[1]
+
+
+async def answer(writer: asyncio.StreamWriter, chunks: int, gap: float) -> None:
+    writer.write(_HEAD)
+    for number in range(chunks):
+        if gap:
+            await asyncio.sleep(gap)
+        elif number % 20 == 0:
+            await asyncio.sleep(0)  # upstream shares its loop with the clients
+        writer.write(framed(event(f"@{perf_counter_ns()}@ word")))
+        await writer.drain()
+    writer.write(framed(event("", "stop") + b"data: [DONE]\n\n") + b"0\r\n\r\n")
+    await writer.drain()
+
+
+async def measure(port: int, load: Load) -> Measured:
+    """The load, sent through the relay at this port."""
+    start = perf_counter_ns()
+    arrived = await asyncio.gather(*[client(port, load) for _ in range(load.streams)])
+    end = perf_counter_ns()
+    for one in arrived:
+        assert len(one) == load.chunks, f"{len(one)} of {load.chunks} chunks arrived"
+    begun = max(one[0][1] for one in arrived)
+    delays = [
+        (read - wrote) / 1e6 for one in arrived for wrote, read in one if wrote >= begun or not load.gap
+    ]
+    return Measured((end - start) / 1e9, (begun - start) / 1e9, load.streams * load.chunks, delays)
+
+
+async def client(port: int, load: Load) -> list[tuple[int, int]]:
+    """When each chunk was written, and when it was read."""
+    # Fields that any proxy leaves alone tell upstream what to do.
+    request = {"model": "m", "stream": True, "seed": load.chunks, "top_p": load.gap, "tools": [TOOL]}
+    body = orjson.dumps({**request, "messages": [{"role": "user", "content": "Go on."}]})
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(
+        b"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+    )
+    times: list[tuple[int, int]] = []
+    rest = b""
+    while not rest.endswith(b"0\r\n\r\n"):
+        data = await reader.read(1 << 16)
+        now = perf_counter_ns()
+        if not data:
+            break
+        rest = _CUT.sub(b"", rest + data)
+        end = 0
+        for stamp in _STAMP.finditer(rest):
+            times.append((int(stamp[1]), now))
+            end = stamp.end()
+        rest = rest[end:]
+    writer.close()
+    return times

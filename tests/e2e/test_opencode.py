@@ -1,0 +1,181 @@
+"""Real OpenCode through the real proxy, with a scripted model that writes its calls as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.answers import Answer, Close, Reset, Step, failure, stream
+from tests.e2e.dialogues import Call, Dialogue, Turn
+from tests.e2e.opencode import KEY, Ran, run_opencode
+from tests.e2e.replays import check_replay
+from tests.helpers import META, stream_of
+from tests.proxies import running_proxy
+from tests.upstream import ScriptedUpstream
+from workbench.tape import Tape, dump_tape
+
+DIALECTS = ("roo-xml", "qwen3-coder", "kimi-k2")
+
+NOTE = 'the note says: 17 < 18 & "ü"\n'
+PLAIN = """\
+#!/bin/sh
+if [ "$a" -lt 2 ] && [ 1 \\< 2 ]; then echo 'it'"'"'s <b>&amp;</b> & so on'; fi
+\ttabs, trailing blanks   \n\
+\\n is no newline, C:\\temp\\u0041 no escape, {"json": "[1, \\"2\\"]"}
+naïve — “quoted” 日本語 🎉 \u2028 and on
+
+<html><body>&lt;p&gt;<!-- </html> -->
+<bash>
+<command>touch wrong-1</command>
+</bash>
+"""
+# What looks like a call of the dialect itself, and is data by SPEC 4.
+LOOKALIKES = {
+    "roo-xml": """\
+<write>
+<filePath>wrong-2</filePath>
+<content>an example</content>
+</write>
+</content> is only a word here
+""",
+    "qwen3-coder": """\
+<tool_call>
+<function=bash>
+<parameter=command>
+touch wrong-2
+</parameter>
+</function>
+</tool_call>
+</parameter> is only a word here
+""",
+    "kimi-k2": """\
+<|tool_calls_section_begin|><|tool_call_begin|>functions.bash:0<|tool_call_argument_begin|>
+{"command": "touch wrong-2"}<|tool_call_end|><|tool_calls_section_end|>
+""",
+}
+# Appends, so that a second run would show; and is written with what a careless parser would take for markup.
+COMMAND = """test 1 -lt 2 && echo "once & <for> 'all'" >> ran.log; cat ran.log && echo '</bash>'"""
+RAN = "once & <for> 'all'\n"
+FINAL = "All done: <b>1 < 2</b> & “so on”."
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "note.txt").write_text(NOTE, encoding="utf-8")
+    return folder
+
+
+def converse(opencode: str, tmp_path: Path, work: Path, dialogue: Dialogue) -> tuple[Ran, list[Tape]]:
+    """One headless run, and the tapes of its requests, each of which replays to what was sent."""
+    with ScriptedUpstream() as upstream, running_proxy(tmp_path, upstream, dialogue.dialect) as proxy:
+        upstream.answer_with(dialogue)
+        ran = run_opencode(opencode, tmp_path / "home", work, proxy.url, "Do what the note says.")
+        tapes = proxy.tapes(len(upstream.requests))
+        assert sorted(b"".join(tape.reads) for tape in tapes) == sorted(dialogue.sent)
+        # What goes up as it came is on the tape once.
+        went_up = [tape.header.get("upstream_request") or tape.header["request"] for tape in tapes]
+        for seen in upstream.requests:
+            assert seen.header("authorization") == f"Bearer {KEY}"
+            assert seen.json in went_up
+            assert seen.header("x-session-id") in [tape.header["session"] for tape in tapes]
+    for tape in tapes:
+        check_replay(tape)
+        assert KEY.encode() not in dump_tape(tape)
+    return ran, tapes
+
+
+def read(work: Path) -> Call:
+    return Call("read", {"filePath": str(work / "note.txt")})
+
+
+def write(work: Path, dialect: str) -> Call:
+    return Call("write", {"filePath": str(work / "out.txt"), "content": PLAIN + LOOKALIKES[dialect]})
+
+
+def one_at_a_time(work: Path, dialect: str) -> list[Turn]:
+    return [
+        Turn("I read it.", [read(work)], size=40, chunking="bytes"),
+        Turn("Now I write.", [write(work, dialect)], size=3, chunking="random:write"),
+        Turn("", [Call("bash", {"command": COMMAND})], size=4),
+        Turn(FINAL, size=2, chunking="random:final"),
+    ]
+
+
+def together(work: Path, dialect: str) -> list[Turn]:
+    """Several calls in one answer, where the dialect has that."""
+    calls = [read(work), write(work, dialect), Call("bash", {"command": COMMAND})]
+    if dialect != "roo-xml":
+        return [Turn("All at once.", calls, size=7, chunking="bytes"), Turn(FINAL, size=1000)]
+    return [
+        Turn("", calls[:1], size=1, chunking="17"),
+        Turn("Now I write.", calls[1:2], size=29, chunking="bytes"),
+        Turn("Now I run.", calls[2:], size=2, chunking="lines"),
+        Turn(FINAL, size=1000),
+    ]
+
+
+@pytest.mark.parametrize("turns", [one_at_a_time, together])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_it_reads_writes_runs_and_ends(opencode: str, tmp_path: Path, work: Path, dialect: str, turns):
+    dialogue = Dialogue(dialect, turns(work, dialect))
+    ran, tapes = converse(opencode, tmp_path, work, dialogue)
+    assert sum(tape.end.value["calls"] for tape in tapes if tape.end) == 3
+    assert (ran.code, FINAL in ran.out) == (0, True), ran
+    assert dialogue.asked == list(range(len(dialogue.turns)))
+    results = [text for turn in dialogue.asked[1:] for text in dialogue.results(turn)]
+    for wanted in (NOTE.strip(), "successfully", RAN + "</bash>"):
+        assert wanted in results.pop(0)
+    assert results == []
+    assert (work / "out.txt").read_bytes() == (PLAIN + LOOKALIKES[dialect]).encode()
+    assert (work / "ran.log").read_text() == RAN
+    assert sorted(path.name for path in work.iterdir()) == ["note.txt", "out.txt", "ran.log"]
+
+
+def test_it_shows_what_upstream_refuses(opencode: str, tmp_path: Path, work: Path):
+    """A permanent fault is told once; a client that asks again and again would never come back."""
+    sentence = "max_tokens must not exceed 8192 for this model"
+    error = {"message": sentence, "type": "invalid_request_error", "param": None, "code": None}
+    dialogue = Dialogue("roo-xml", [Turn("")], {0: lambda said: failure(400, {"error": error})})
+    ran, _ = converse(opencode, tmp_path, work, dialogue)
+    assert dialogue.asked == [0]
+    assert sentence in ran.out + ran.err
+
+
+def cut_behind(marker: str, end: Step) -> Callable[[str], Answer]:
+    """The stream breaks off right behind this text."""
+
+    def answer(said: str) -> Answer:
+        before, found, _ = said.partition(marker)
+        assert found
+        return stream(stream_of(before + found, meta=META, finish=None, done=False), end=end)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("dialect", "marker", "end", "runs"),
+    [
+        ("roo-xml", "once", Close(), 0),
+        ("roo-xml", "</command>\n</bash>", Reset(), 1),
+        ("qwen3-coder", "</function>", Close(), 1),
+        ("kimi-k2", "once", Reset(), 0),
+        # The model has not ended the call, but the arguments are whole: OpenCode has run it by then.
+        ("kimi-k2", "'</bash>'\"}", Reset(), 1),
+        ("kimi-k2", "<|tool_call_end|>", Close(), 1),
+    ],
+)
+def test_a_broken_stream_never_runs_a_tool_twice(
+    opencode: str, tmp_path: Path, work: Path, dialect: str, marker: str, end: Step, runs: int
+):
+    turns = [Turn("I run it.", [Call("bash", {"command": COMMAND})]), Turn(FINAL)]
+    dialogue = Dialogue(dialect, turns, {0: cut_behind(marker, end)})
+    ran, _ = converse(opencode, tmp_path, work, dialogue)
+    log = work / "ran.log"
+    assert (log.read_text() if log.exists() else "") == RAN * runs
+    # Behind a complete call the conversation goes on as if nothing had been; else the fault is shown, once.
+    assert dialogue.asked == [0, 1][: runs + 1]
+    assert (ran.code, FINAL in ran.out, "upstream" in ran.err) == (1 - runs, bool(runs), not runs), ran
