@@ -79,7 +79,7 @@ def workbench(
 def attach_command(library: LibraryOption = None) -> None:
     """Watch a library that another process writes, such as `workbench serve`.
 
-    In a browser: pip install textual-serve, then textual serve "workbench attach".
+    In a browser: pip install textual-dev, then textual serve "workbench attach".
     """
     raise typer.Exit(attach(library))
 

@@ -15,7 +15,8 @@ from transformer import Delta, Finding, Transition
 from workbench.paths import samples_dir
 from workbench.player import Pane, Player
 from workbench.tape import Line
-from workbench.ui.rowfacts import about, bytes_about, json_about
+from workbench.ui.rowdata import bytes_about, json_about
+from workbench.ui.rowfacts import about
 from workbench.ui.screens.detail import DetailScreen
 from workbench.ui.widgets.document import Document, Prose
 from workbench.ui.widgets.hexdump import HexDump
@@ -68,7 +69,8 @@ def test_pretty_is_what_json_writes(value: Any):
 @pytest.mark.parametrize(
     ("text", "rows"),
     [
-        ('{"a":[1,{"b":12345678901234567890123}]}', ["{", '  "a": [', "    1,", "    {", '      "b": 12345678901234567890123', "    }", "  ]", "}"]),
+        ('{"a":[1,{"b":2}]}', ["{", '  "a": [', "    1,", "    {", '      "b": 2', "    }", "  ]", "}"]),
+        ('{"n":12345678901234567890123}', ["{", '  "n": 12345678901234567890123', "}"]),
         ('{"a": {"b', ["{", '  "a": {', '    "b']),
         ("}]", ["}", "]"]),
         ("nothing", ["nothing"]),
@@ -280,10 +282,16 @@ def test_a_huge_event(name: str):
     player = played(f"data: {data}\n\n".encode("utf-8", "backslashreplace"))
 
     async def look() -> None:
-        async with shown(DetailScreen(player, Pane.UPSTREAM, 1), (80, 24)) as app:
+        view = DetailScreen(player, Pane.UPSTREAM, 1)
+        async with shown(view, (80, 24)) as app:
+            await app.until(lambda: app.sees("What came"), "the facts")
+            before = time.thread_time()
+            view._show()
+            assert time.thread_time() - before < 0.05
+            await app.until(lambda: app.sees("What came"), "the facts")
             await app.press("2", "end")
-            assert app.seen
+            assert len(view.json.document) > 1 and app.seen
             await app.press("3", "end")
-            assert app.seen
+            assert len(view.bytes.document) > 1 and app.seen
 
     run(look())

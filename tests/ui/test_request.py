@@ -118,7 +118,7 @@ def test_folding():
     asked = {
         **ASKED,
         "messages": [*ASKED["messages"], *({"role": "user", "content": f"m{n}"} for n in range(40))],
-    }  # type: ignore[misc]
+    }
 
     async def look() -> None:
         async with shown(RequestScreen(player_of(asked), None)) as app:

@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -65,11 +64,9 @@ def test_nobody_is_there(tmp_path: Path):
         send(tmp_path, Resend({}))
 
 
-def registration(**more: Any) -> Registration:
+def registration() -> Registration:
     url = f"http://127.0.0.1:{free_port()}"
-    return Registration(
-        **({"pid": os.getpid(), "url": url, "control": url, "token": "t", "started": 1.0} | more)
-    )
+    return Registration(pid=os.getpid(), url=url, control=url, token="t", started=1.0)
 
 
 def test_one_that_does_not_answer(tmp_path: Path):

@@ -37,7 +37,7 @@ class ViewApp(App[None]):
 
     def __init__(self, view: Screen[Any]) -> None:
         super().__init__()
-        self.view = view
+        self.view: Any = view  # tests look into it
         self.results: list[Any] = []
         self.resent: list[Resent] = []
         self.pilot: Pilot[None]

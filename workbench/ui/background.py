@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import threading
 from collections.abc import Callable
@@ -17,7 +18,7 @@ def in_background(widget: Widget, work: Callable[[], T], done: Callable[[T], Non
 
     A daemon thread and no worker of Textual: a template may loop for ever, and the program still has to end.
     """
-    app = widget.app
+    loop = asyncio.get_running_loop()
 
     def run() -> None:
         result = work()
@@ -28,6 +29,6 @@ def in_background(widget: Widget, work: Callable[[], T], done: Callable[[T], Non
 
         # The program may be over by now.
         with contextlib.suppress(RuntimeError):
-            app.call_from_thread(finish)
+            loop.call_soon_threadsafe(widget.call_later, finish)
 
     threading.Thread(target=run, daemon=True).start()

@@ -22,6 +22,7 @@ class Catalogue:
         self._filter: Filter | None = None
         self._index: Library | None = None
         self._version = -1
+        self._unfolded = False
         self._decided: dict[tuple[str, int], bool] = {}  # what only a tape could tell, by its size then
         self.undecided: list[Row] = []
 
@@ -31,6 +32,11 @@ class Catalogue:
         self.text = text.strip()
         self._version = -1
         self._decided.clear()
+
+    def unfold(self) -> None:
+        """Show side requests, or fold them away again."""
+        self._unfolded = not self._unfolded
+        self._version = -1
 
     def poll(self) -> list[Entry] | None:
         """The list anew; None when nothing has changed."""
@@ -50,7 +56,7 @@ class Catalogue:
     def _entries(self, rows: list[Row]) -> list[Entry]:
         self.undecided = []
         shown = [entry for entry in map(judged, rows) if self._lets_through(entry)]
-        return grouped(shown)
+        return grouped(shown, folds=not self._unfolded)
 
     def _lets_through(self, entry: Judged) -> bool:
         if self._filter is None:

@@ -14,14 +14,14 @@ def judged(row: Row) -> Judged:
     return Judged(row, verdict(facts_of_row(row)))
 
 
-def grouped(judged_rows: Iterable[Judged]) -> list[Entry]:
-    """Newest first; a session stands where its newest exchange does."""
+def grouped(judged_rows: Iterable[Judged], folds: bool = True) -> list[Entry]:
+    """Newest first; a session stands where its newest exchange does. Folded ones are counted only."""
     sessions: dict[str, list[Judged]] = {}
     for entry in judged_rows:
         sessions.setdefault(entry.row.session or "", []).append(entry)
     entries: list[Entry] = []
     for name, group in sessions.items():
-        shown = [entry for entry in group if not is_side(entry.row)] or group
+        shown = [entry for entry in group if not (folds and is_side(entry.row))] or group
         entries.append(Session(name or "without a session", len(shown), len(group) - len(shown)))
         entries += shown
     return entries

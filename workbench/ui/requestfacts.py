@@ -10,7 +10,8 @@ from transformer import BUILTIN_TEMPLATES
 from workbench.costs import CHARACTERS_A_TOKEN, Cost, system_text, tool_costs
 from workbench.player import Player
 from workbench.readable import readable
-from workbench.ui.rowfacts import SIGNS, json_of
+from workbench.ui.rowdata import json_of
+from workbench.ui.rowfacts import SIGNS
 from workbench.ui.widgets.diffview import Pair, pairs
 from workbench.ui.widgets.document import Document
 from workbench.ui.widgets.factsheet import FactSheet
@@ -109,9 +110,8 @@ def tools_sheet(facts: RequestFacts) -> Document:
     for cost in facts.costs:
         bar = "█" * max(1, cost.characters * _BAR // most)
         share = 100 * cost.characters // max(1, total)
-        sheet.paragraph(
-            f"{cost.name:{min(width, 30)}} {cost.characters:>8,} {f'~{cost.tokens:,}':>7} tokens {share:>3} % {bar}"
-        )
+        size = f"{cost.characters:>8,} {f'~{cost.tokens:,}':>7} tokens {share:>3} %"
+        sheet.paragraph(f"{cost.name:{min(width, 30)}} {size} {bar}")
     return sheet
 
 

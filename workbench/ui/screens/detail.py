@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 
-from transformer import Finding
+from transformer import Event, Finding
 from workbench.player import Pane, Player
+from workbench.player.player import Item
 from workbench.tape import Line
-from workbench.ui.rowfacts import about, bytes_about, json_about, name_of
+from workbench.ui.background import in_background
+from workbench.ui.rowdata import bytes_about, json_about
+from workbench.ui.rowfacts import about, name_of
 from workbench.ui.screens.view import ViewScreen, pane_bindings
+from workbench.ui.widgets.document import Document, Prose
+from workbench.ui.widgets.hexdump import HexDump
 from workbench.ui.widgets.textpane import TextPane
+
+Documents: TypeAlias = tuple[Document, Document, HexDump]
+_AT_ONCE = 20_000  # bytes that are read before a hand has left the key
+_WAIT = Prose("reading …")
 
 
 class DetailScreen(ViewScreen[tuple[Pane, int]]):
@@ -75,14 +84,37 @@ class DetailScreen(ViewScreen[tuple[Pane, int]]):
         item = player.item(self.shown, self.row)
         place = f"{self.shown.name.capitalize()} row {self.row + 1} of {count}"
         self.say(name_of(player, self.shown, item), f"{place} · {player.time(item):.3f} s", _look(item))
-        self.about.show_document(about(player, self.shown, self.row))
-        self.json.show_document(json_about(player, item))
-        dump = bytes_about(player, item)
+        row = self.row
+
+        def read() -> Documents:
+            return about(player, self.shown, row), json_about(player, item), bytes_about(player, item)
+
+        if _size(player, item) <= _AT_ONCE:
+            self._fill(read())
+        else:
+            self._fill((_WAIT, _WAIT, HexDump(b"")))
+            in_background(self, read, lambda made: self._fill(made) if row == self.row else None)
+
+    def _fill(self, made: Documents) -> None:
+        sheet, value, dump = made
+        self.about.show_document(sheet)
+        self.json.show_document(value)
         self.bytes.show_document(dump)
         marked = sum(end - start for start, end in dump.marks)
         self.bytes.border_title = (
             f"Bytes: {marked:,} of {len(dump.data):,} are this row's" if marked else "Bytes"
         )
+
+
+def _size(player: Player, item: Item) -> int:
+    """About how many bytes have to be looked at."""
+    if isinstance(item, Line):
+        return len(item.raw or item.data)
+    if isinstance(item, int):
+        return player.read_end(item) - player.starts[item]
+    text = item.data if isinstance(item, Event) else item.message if isinstance(item, Finding) else item.text
+    event = player.event(item.event) if not isinstance(item, Event) else None
+    return max(len(text), len(event.data) if event is not None else 0)
 
 
 def _look(item: object) -> str:

@@ -21,11 +21,14 @@ from workbench.player import Pane, Player, Tail
 from workbench.ui.catalogue import Catalogue
 from workbench.ui.display import content
 from workbench.ui.opening import Opener
+from workbench.ui.savedfile import save
 from workbench.ui.searching import first_match
 from workbench.ui.widgets.exchanges import ExchangeList, Judged
 from workbench.ui.widgets.exchangeview import ExchangeView
+from workbench.ui.widgets.panetabs import PaneTabs
 from workbench.ui.widgets.promptbar import PromptBar
 from workbench.ui.widgets.rowpane import RowPane
+from workbench.ui.widgets.tapepane import TapePane
 
 _POLL = 0.3  # seconds between looks at the index
 _SLICE = 0.012
@@ -54,9 +57,18 @@ class StreamScreen(Screen[None]):
         Binding("f", "filter", "Filter", id="stream.filter", tooltip="Show only some exchanges"),
         Binding("escape", "back", "Back", id="stream.back", show=False,
                 tooltip="Forget the search, leave zoom"),
-        Binding("y", "copy", "Copy", id="stream.copy", show=False, tooltip="Copy the selected row"),
+        Binding("y", "copy", "Copy", id="stream.copy", show=False,
+                tooltip="Copy the selected text, else the selected row"),
+        Binding("Y", "save", "To file", id="stream.save", show=False,
+                tooltip="Write all rows of this pane to a file"),
+        Binding("u", "unfold", "Unfold", id="stream.unfold", show=False,
+                tooltip="Show side requests such as titles, or fold them away"),
         Binding("space", "pause", "Pause", id="stream.pause", tooltip="Freeze the view; traffic goes on"),
         Binding("z", "zoom", "Zoom", id="stream.zoom", tooltip="Give this pane the whole screen, or back"),
+        Binding("tab", "turn(1)", "Next part", id="stream.turn", show=False,
+                tooltip="To the next part of the screen"),
+        Binding("shift+tab", "turn(-1)", "Previous part", id="stream.turn-back", show=False,
+                tooltip="To the previous part of the screen"),
         Binding("0", "focus_on('exchanges')", "Exchanges", id="stream.exchanges", show=False,
                 tooltip="To the list of exchanges"),
         Binding("1", "focus_on('upstream')", "Upstream", id="stream.upstream", show=False,
@@ -78,11 +90,13 @@ class StreamScreen(Screen[None]):
         self._opener = Opener(self)
         self._list = ExchangeList()
         self.view = ExchangeView()
+        self._tabs = PaneTabs(first=0)
         self._tip = Static("", id="tip", markup=False)
         self._prompt = PromptBar()
         self._searched: RowPane = self._list
 
     def compose(self) -> ComposeResult:
+        yield self._tabs
         with Horizontal(id="body"):
             yield self._list
             yield self.view
@@ -94,6 +108,7 @@ class StreamScreen(Screen[None]):
         self._tip.display = False
         if self._tips is not None:
             self._show_tip()
+        self._tabs.show_names([str(part.NAME) for part in self._parts])
         self._list.focus()
         self._poll()
         self.set_interval(_POLL, self._poll)
@@ -176,17 +191,42 @@ class StreamScreen(Screen[None]):
 
     # -- where to look
 
+    @property
+    def _parts(self) -> tuple[ExchangeList | TapePane, ...]:
+        return (self._list, *self.view.panes)
+
     def action_focus_on(self, name: str) -> None:
-        self.query_one(f"#{name}").focus()
+        self._look_at(next(part for part in self._parts if part.id == name))
+
+    def action_turn(self, way: int) -> None:
+        """The parts in a circle; those that are not seen right now included."""
+        at = next((at for at, part in enumerate(self._parts) if part is self.focused), -1)
+        self._look_at(self._parts[(at + way) % len(self._parts)])
+        self.did("pane")
+
+    def on_pane_tabs_chosen(self, event: PaneTabs.Chosen) -> None:
+        event.stop()
+        self._look_at(self._parts[event.number])
+
+    def _look_at(self, part: ExchangeList | TapePane) -> None:
+        self._show(part)  # first: what is not displayed cannot have the focus
+        part.focus()
 
     def on_descendant_focus(self) -> None:
         self._show_focused()
 
     def _show_focused(self) -> None:
-        """Where there is no room for all, the focused part is the one that is seen."""
         focused = self.focused
-        for part in (self._list, *self.view.panes):
-            part.set_class(part is focused, "-current")
+        if isinstance(focused, ExchangeList | TapePane):
+            self._show(focused)
+
+    def _show(self, part: ExchangeList | TapePane) -> None:
+        """Where there is no room for all, this is the part that is seen."""
+        for number, other in enumerate(self._parts):
+            other.set_class(other is part, "-current")
+            if other is part:
+                self._tabs.choose(number)
+        self.set_class(part is self._list, "-on-list")
 
     def action_zoom(self) -> None:
         self.toggle_class("-zoomed")
@@ -201,10 +241,31 @@ class StreamScreen(Screen[None]):
         self.remove_class("-zoomed")
 
     def action_copy(self) -> None:
+        pane, selected = self.focused, self.get_selected_text()
+        if selected:
+            text = selected
+        elif isinstance(pane, RowPane) and 0 <= pane.cursor < pane.count():
+            text = pane.text(pane.cursor)
+        else:
+            return
+        # Half a character (a lone surrogate) is not to be had in UTF-8.
+        self.app.copy_to_clipboard(text.encode("utf-8", "backslashreplace").decode())
+        self.notify(f"copied {len(text):,} characters", timeout=2)
+
+    def action_save(self) -> None:
         pane = self.focused
-        if isinstance(pane, RowPane) and 0 <= pane.cursor < pane.count():
-            self.app.copy_to_clipboard(pane.text(pane.cursor))
-            self.notify("copied", timeout=2)
+        if not isinstance(pane, RowPane):
+            return
+        try:
+            path = save("\n".join(pane.text(row) for row in range(pane.count())), str(pane.id))
+        except OSError as error:
+            self.notify(f"no file could be written: {error}", severity="error", markup=False)
+            return
+        self.notify(f"written to {path}", timeout=6, markup=False)
+
+    def action_unfold(self) -> None:
+        self._catalogue.unfold()
+        self._poll()
 
     def action_open(self, view: str) -> None:
         getattr(self._opener, view)()

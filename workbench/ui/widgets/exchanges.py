@@ -49,9 +49,11 @@ Entry = Session | Judged
 class ExchangeList(RowPane):
     """Session lines are rows, too, but the cursor passes over them."""
 
+    NAME = "Exchanges"
+
     def __init__(self) -> None:
         super().__init__(id="exchanges")
-        self.border_title = "Exchanges"
+        self.border_title = self.NAME
         self.entries: list[Entry] = []
         self.follow = False
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from transformer.records import Ranges
 from workbench.ui.widgets.document import Document, Pieces
 
 _OFFSET = 9  # cells for the place
+_FOREVER = 1 << 62
 _SHOWN = bytes(byte if 0x20 <= byte < 0x7F else 0xB7 for byte in range(256))  # a middle dot, in Latin-1
 
 
@@ -58,7 +60,8 @@ class HexDump(Document):
         ]
 
     def _is_marked(self, at: int) -> bool:
-        return any(start <= at < end for start, end in self.marks)
+        near = bisect_right(self.marks, (at, _FOREVER)) - 1
+        return near >= 0 and at < self.marks[near][1]
 
     def _look(self, byte: int, marked: bool) -> str:
         if marked:

@@ -23,8 +23,9 @@ class PaneTabs(Static):
 
         number: int
 
-    def __init__(self) -> None:
+    def __init__(self, first: int = 1) -> None:
         super().__init__("", id="view-tabs", markup=False)
+        self._first = first  # the digit of the first name
         self.names: list[str] = []
         self.current = 0
 
@@ -42,7 +43,7 @@ class PaneTabs(Static):
         self.update(Content.assemble(*parts))
 
     def _labels(self) -> list[str]:
-        return [f" {number} {name} " for number, name in enumerate(self.names, 1)]
+        return [f" {number} {name} " for number, name in enumerate(self.names, self._first)]
 
     async def _on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)

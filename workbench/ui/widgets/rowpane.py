@@ -17,6 +17,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 _BAR, _THUMB = "│", "┃"
+_BACKED = {"cursor", "cursor-idle", "related", "mark"}  # components with a background of their own
 
 
 class RowPane(Widget, can_focus=True):
@@ -99,11 +100,22 @@ class RowPane(Widget, can_focus=True):
     # -- styles
 
     def look(self, name: str) -> Style:
-        """A component's style; asked for so often that the answer is kept."""
+        """A component's style; asked for so often that the answer is kept.
+
+        Only a few of them have a background of their own. The others are drawn on whatever the row has, but
+        their colours are chosen for the widget's background, which differs from theme to theme.
+        """
         style = self._styles.get(name)
         if style is None:
-            style = self._styles[name] = self.get_component_rich_style(f"row--{name}", partial=True)
+            style = self.get_component_rich_style(f"row--{name}")
+            if name not in _BACKED:
+                style = style.without_color + Style(color=style.color)
+            self._styles[name] = style
         return style
+
+    @property
+    def _ground(self) -> Style:
+        return Style(bgcolor=self.rich_style.bgcolor)
 
     def notify_style_update(self) -> None:
         self._styles.clear()
@@ -163,13 +175,16 @@ class RowPane(Widget, can_focus=True):
             row, line = self._layout_of[y]
             strip = self._open[line - 1] if line else self._drawn(row, width)
             strip = self._selected(strip, y).apply_offsets(0, y)
-        return Strip([*strip, Segment(self._bar(y), self.look("bar"))], width + 1)
+        return Strip([*strip, Segment(self._bar(y), self.look("bar"))], width + 1).apply_style(self._ground)
 
     def _drawn(self, row: int, width: int) -> Strip:
         strip = self.draw(row, width)
-        if row == self.cursor:
-            strip = strip.apply_style(self.look("cursor" if self.has_focus else "cursor-idle"))
-        return strip
+        if row != self.cursor:
+            return strip
+        if self.has_focus:
+            # All of it in one colour: whatever else is in the row was not chosen for this background.
+            return Strip(Segment.apply_style(strip, post_style=self.look("cursor")), strip.cell_length)
+        return strip.apply_style(self.look("cursor-idle"))
 
     def _bar(self, y: int) -> str:
         """A scroll bar of our own: where we are, and how much there is."""

@@ -69,7 +69,7 @@ class TapePane(RowPane):
         item = self.item(row)
         plain, indent = self.look("plain"), "  "
         room = width - len(indent)
-        lines = sentence(self.remark(item), self.look("dim"), room, most, plain) if self.remark(item) else []
+        lines = sentence(self.remark(item), plain, room, most, plain) if self.remark(item) else []
         pieces = self.details(item)
         if pieces and len(lines) < most:
             lines += wrapped(pieces, room, most - len(lines), plain)
