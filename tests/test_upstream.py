@@ -138,7 +138,7 @@ def test_a_script_that_raises_fails_the_test():
     with pytest.raises(AssertionError, match="the script failed"), ScriptedUpstream() as upstream:
         upstream.answer_with(lambda seen: whole(seen.json["nothing"]))
         with pytest.raises(httpx.RemoteProtocolError):
-            httpx.post(upstream.url, json={})
+            httpx.post(upstream.url, json={}, timeout=30)
 
 
 @pytest.mark.parametrize("key", ["named", threading.Event()])
@@ -214,7 +214,7 @@ def test_it_speaks_tls():
     with ScriptedUpstream(ssl_context=context) as upstream:
         upstream.answer(whole({"secret": True}), whole({}))
         trust = ssl.create_default_context(cafile=str(CERTIFICATE))
-        assert httpx.post(upstream.url, json={}, verify=trust).json() == {"secret": True}
+        assert httpx.post(upstream.url, json={}, verify=trust, timeout=30).json() == {"secret": True}
         with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
             httpx.post(upstream.url, json={})
 

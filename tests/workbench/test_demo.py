@@ -222,7 +222,7 @@ def test_it_begins_with_the_broken_exchange_alone(folder: Path):
             assert stat.S_IMODE(demo.library.stat().st_mode) == 0o700
             (row,) = rows_of(demo.library)
             assert demo.library / row.path == demo.first_tape
-            assert row.session == SESSION and row.findings == {"unclosed-parameter": 1}
+            assert row.session == SESSION and "unclosed-parameter" in row.findings
             assert time.time() - row.started < 3600, "what was long ago would be thrown away"
             tail = Tail(demo.first_tape)
             tail.advance(10)

@@ -14,15 +14,38 @@ from transformer.stream.callids import CallIds
 from transformer.stream.finish import CUT, contradiction, finish_reason
 from transformer.stream.message import Message, MessageCall
 from transformer.stream.outgoing import Arguments, Begin, Complete, Piece, Refusal, merged
+from transformer.stream.wholeness import Wholeness
 
 
 class Choice:
     """Takes the text of its channels and tells the client, in order, what became of it."""
 
     __slots__ = (
-        "_fields", "_ids", "_machines", "_natives", "_natives_alone", "_offsets", "calls", "client",
-        "complete", "finish_event", "finished", "index", "journal", "message", "next_index", "number",
-        "policy", "refused", "role_sent", "said", "setting", "tools", "tools_known", "upstream_finish",
+        "_fields",
+        "_ids",
+        "_machines",
+        "_natives",
+        "_natives_alone",
+        "_offsets",
+        "_whole",
+        "calls",
+        "client",
+        "complete",
+        "finish_event",
+        "finished",
+        "index",
+        "journal",
+        "message",
+        "next_index",
+        "number",
+        "policy",
+        "refused",
+        "role_sent",
+        "said",
+        "setting",
+        "tools",
+        "tools_known",
+        "upstream_finish",
     )  # fmt: skip
 
     def __init__(
@@ -40,9 +63,8 @@ class Choice:
         self._fields: dict[str, tuple[str, ...]] = {}
         self._offsets: dict[str, int] = {}
         self._ids = CallIds(setting)
-        # Where calls stream, what went out of them has to be known: it may be all that a client needs.
-        streams = setting.policy.arguments == "stream"
-        self.message = Message() if streams or journal.keep != "none" else None
+        self.message = None if journal.keep == "none" else Message()
+        self._whole: dict[int, Wholeness] = {}  # where there is no message: arguments on their way
         self.role_sent = False
         self.said = False  # some text reached the client
         self.next_index = 0
@@ -94,7 +116,7 @@ class Choice:
     @property
     def has_complete_call(self) -> bool:
         """A client may have run a tool by now: it does so as soon as the arguments are whole."""
-        if self.complete:
+        if self.complete or any(call.whole for call in self._whole.values()):
             return True
         calls = (self.message or self._natives_alone).calls.values()
         return any(call.is_complete for call in calls)
@@ -187,6 +209,8 @@ class Choice:
         self.client.arguments(self.index, op.call, op.text)
         if self.message is not None:
             self.message.calls[op.call].arguments.append(op.text)
+        else:
+            self._whole.setdefault(op.call, Wholeness()).feed(op.text)
         if self.journal.all:
             span = self._span(channel, op.start, op.end)
             self.journal.sent("arguments", self.index, op.text, span, op.call)
@@ -273,6 +297,7 @@ class Choice:
             setattr(twin, slot, getattr(self, slot))
         twin.client, twin.journal, twin.number = client, journal, number
         twin._fields, twin._offsets, twin._ids = dict(self._fields), dict(self._offsets), self._ids.clone()
+        twin._whole = {index: whole.clone() for index, whole in self._whole.items()}
         twin._natives, twin._natives_alone = dict(self._natives), self._natives_alone.clone()
         twin._machines = {c: None if m is None else m.clone(twin) for c, m in self._machines.items()}
         if self.finish_event is not None:
