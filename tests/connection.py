@@ -90,8 +90,10 @@ class Connection:
         self._gone = gone
         self._framing: Framing = "close"
         self._over = False  # we hang up, not the client
-        # drain() returns when the kernel has everything, not when asyncio's own buffer has room.
-        writer.transport.set_write_buffer_limits(0)
+        # drain() returns when the kernel has everything, not when asyncio's own buffer has room. (Its TLS takes
+        # a limit of 0 for "always full" and would never return.)
+        if writer.get_extra_info("sslcontext") is None:
+            writer.transport.set_write_buffer_limits(0)
         sock = writer.get_extra_info("socket")
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
