@@ -246,7 +246,8 @@ ENDED = end_line(2.5, "done", calls=1, findings={"unclosed-call": 2}, usage={"pr
         ),
         (
             chat("<read_file>\n<path>a.py\n</read_file>"),
-            {"state": "cut", "calls": 0, "findings": {"unclosed-parameter": 1, "leaked-markers": 1}, "level": "error"},
+            {"state": "cut", "calls": 0, "level": "error",
+             "findings": {"unclosed-parameter": 1, "leaked-markers": 1}},
         ),
         (
             chat("x", *[finding_line(1, "odd", "error", "m", "proxy")] * 2,

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.helpers import chunk, message, sse, stream_of, tool
-from transformer import Delta, Finding, StreamTransformer, Transition
+from transformer import Delta, Finding, MessageTransformer, StreamTransformer, Transition, call_ids
+from transformer.deltas import dumps
+from workbench.conformance import Check
 from workbench.paths import samples_dir
 from workbench.player import Pane, Player, Tail
 from workbench.player.links import linked, overlap
+from workbench.recipe import Wishes, make_recipe
 from workbench.tape import (
+    BOM,
     Line,
     dump_line,
     end_line,
@@ -189,3 +194,152 @@ def test_a_file_that_is_no_tape_says_so(tmp_path: Path):
         tail = Tail(path)
         assert tail.advance(1) and tail.problem is not None and str(path) in tail.problem
         assert not tail.advance(1)
+
+
+NATIVE = [
+    chunk(tool_calls=[{"index": 0, "id": "c0", "function": {"name": "read_file", "arguments": ""}}]),
+    chunk(tool_calls=[{"index": 0, "id": "c0", "function": {"arguments": '{"path": '}}]),
+    chunk(tool_calls=[{"index": 0, "id": "c0", "function": {"arguments": '"a.py"}'}}]),
+    chunk(finish_reason="tool_calls"),
+]
+
+
+def passed_through(*lines: Line, **more: object) -> Player:
+    player = Player(make_header("x", "passthrough", request={"model": "m", "tools": TOOLS}, **more))
+    player.add(lines)
+    return player
+
+
+def checks_in(player: Player) -> list[Check]:
+    rows = (player.item(Pane.MACHINE, row) for row in range(len(player.rows(Pane.MACHINE))))
+    return [item for item in rows if isinstance(item, Check)]
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 10_000])
+def test_checks_are_rows_of_the_machine(size: int):
+    data = sse(*NATIVE)
+    reads = [read_line(at, data[at : at + size]) for at in range(0, len(data), size)]
+    player = passed_through(*reads, end_line(len(data), "done"))
+    found = checks_in(player)
+    assert [check.code for check in found] == ["check-id-repeated", "check-call", "check-stream"]
+    assert found[1].message == "call 0 read_file: breaks check-id-repeated (2 times)"
+    assert not player.findings, "nobody else takes them for findings of the transformer"
+    ((start, end),) = player.bytes_of(found[0])
+    event = data[start:end]
+    assert json.loads(event.removeprefix(b"data: ")) == NATIVE[1], "the event that shows it"
+    row = next(
+        row for row in range(len(player.rows(Pane.MACHINE))) if player.item(Pane.MACHINE, row) is found[0]
+    )
+    delta = linked(player, Pane.MACHINE, row, Pane.CLIENT)
+    assert delta is not None and player.bytes_of(player.item(Pane.CLIENT, delta)) == ((start, end),)
+    read = linked(player, Pane.MACHINE, row, Pane.UPSTREAM)
+    assert read is not None and player.item(Pane.UPSTREAM, read) == player.read_at(start)
+
+
+def test_a_native_call_can_be_read_and_has_its_rail():
+    player = passed_through(read_line(0, sse(*NATIVE)), end_line(1, "done"))
+    deltas = [record for record in player.records if isinstance(record, Delta) and record.kind == "native"]
+    assert [(delta.call, delta.text) for delta in deltas] == [
+        (0, "read_file"),
+        (0, '{"path": '),
+        (0, '"a.py"}'),
+    ]
+    assert player.call_of_event == {0: 0, 1: 0, 2: 0}
+
+
+def test_checks_come_as_the_tape_grows():
+    data = sse(*NATIVE)
+    lines = [
+        *(read_line(at, data[at : at + 50]) for at in range(0, len(data), 50)),
+        end_line(len(data), "done"),
+    ]
+    whole, growing = passed_through(*lines), passed_through()
+    seen = []
+    for line in lines:
+        growing.add([line])
+        seen.append(len(checks_in(growing)))
+    assert shape(growing) == shape(whole) and growing.records == whole.records
+    assert seen[len(seen) // 2] == 1 and seen[-2:] == [1, 3], "a breach at once, the summaries at the end"
+
+
+@pytest.mark.parametrize(
+    ("lines", "last"),
+    [
+        ([end_line(1, "cancelled")], "the stream: conforms as far as it goes"),
+        ([end_line(1, "error", error="broke")], "the stream: conforms as far as it goes"),
+        ([end_line(1, "eof")], "the stream: breaks check-finish-missing, check-done-missing"),
+        ([status_line(0, "client", 502), end_line(1, "error")], None),
+    ],
+)
+def test_how_an_answer_ends_decides_what_is_said_of_it(lines: list[Line], last: str | None):
+    player = passed_through(read_line(0, sse(chunk("Hi"), done=False)), *lines)
+    found = checks_in(player)
+    assert (found[-1].message if found else None) == last
+
+
+def answered(body: bytes, *reads: bytes, dialect: str = "roo-xml", sent: bytes | None = None) -> Player:
+    """An exchange that does not stream, as the proxy records it."""
+    header = make_header(
+        "x", dialect, request={"model": "m", "tools": TOOLS}, ids="s", stream=False, now=1_700_000_000
+    )
+    player = Player(header)
+    wanted = make_recipe(header, Wishes()).message("findings")
+    made = dumps(wanted.convert(json.loads(body.decode("utf-8-sig")))) if dialect != "passthrough" else body
+    player.add([status_line(0, "upstream", 200), *(read_line(1, read) for read in reads or (body,))])
+    player.add(
+        [status_line(2, "client", 200), sent_line(2, made if sent is None else sent), end_line(3, "done")]
+    )
+    return player
+
+
+@pytest.mark.parametrize("dialect", ["roo-xml", "passthrough"])
+@pytest.mark.parametrize("mark", [b"", BOM])
+def test_an_answer_that_came_whole(dialect: str, mark: bytes):
+    player = answered(mark + dump_line(message(CALL)), dialect=dialect)
+    assert player.mode == "message" and player.difference is None and player.problem is None
+    client = [player.item(Pane.CLIENT, row) for row in range(len(player.rows(Pane.CLIENT)))]
+    *deltas, status, sent = client
+    assert isinstance(status, Line) and isinstance(sent, Line) and sent.kind == "sent", "the message itself"
+    kinds = [item.kind for item in deltas if isinstance(item, Delta)]
+    converted = ["content", "call", "arguments", "finish"]
+    assert kinds == (converted if dialect == "roo-xml" else [])
+    assert [check.message for check in checks_in(player)] == (
+        [] if dialect == "roo-xml" else ["the message: conforms"]
+    )
+    ranges = [player.bytes_of(item) for item in deltas]
+    assert not ranges or bytes(player.data[slice(*ranges[0][0])]) == b"Hello"
+
+
+def test_a_message_is_compared_with_what_was_sent():
+    body = dump_line(message(CALL))
+    assert answered(body, sent=b'{"id":"other"}').difference == len('{"id":"')
+    assert answered(body, sent=b'{"id":"chatcmpl-1"').difference is not None, "it was cut short"
+
+
+def test_a_message_in_many_reads_is_read_once():
+    body = dump_line(message(CALL)) + b"   "
+    wanted = answered(body)
+    player = answered(body, *(body[at : at + 10] for at in range(0, len(body), 10)))
+    assert player.records == wanted.records and player.difference is None
+    assert len(player.rows(Pane.MACHINE)) == len(wanted.rows(Pane.MACHINE))
+
+
+def test_a_stream_to_a_client_that_wanted_a_message():
+    request = {"model": "m", "tools": TOOLS}
+    data = stream_of(CALL)
+    then = StreamTransformer("roo-xml", TOOLS, request=request, ids=call_ids("s"))
+    then.feed(data)
+    then.finish()
+    player = live(read_line(0, data), sent_line(1, dumps(then.completion)), end_line(2, "done"), stream=False)
+    assert player.mode == "stream" and player.difference is None
+    client = [player.item(Pane.CLIENT, row) for row in range(len(player.rows(Pane.CLIENT)))]
+    assert [item.kind for item in client if isinstance(item, Line)] == ["sent"], "the message is a row"
+
+
+def test_a_message_that_the_transformer_fails_on(monkeypatch: pytest.MonkeyPatch):
+    def fail(*_: object) -> None:
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(MessageTransformer, "convert", fail)
+    player = live(read_line(0, dump_line(message(CALL))), end_line(1, "done"))
+    assert player.problem == "the transformer failed: RuntimeError: no"

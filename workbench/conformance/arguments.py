@@ -155,7 +155,9 @@ class _Look:
             lacks = next((name for name in required(schema) if name not in value), None)
             if lacks is not None:
                 return Misfit(f"{path}.{lacks}", "", "")
-            inner = ((f"{path}.{key}", value[key], part) for key, part in declared(schema).items() if key in value)
+            inner = (
+                (f"{path}.{key}", value[key], part) for key, part in declared(schema).items() if key in value
+            )
         elif isinstance(value, list) and isinstance(schema.get("items"), Mapping):
             inner = ((f"{path}[{at}]", entry, schema["items"]) for at, entry in enumerate(value))
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from transformer.records import Event, Finding, Level, Span
@@ -42,11 +43,18 @@ class Tally:
 
 
 def make_check(
-    code: str, event: Event, choice: int = 0, call: int | None = None, level: Level | None = None, **said: object
+    code: str,
+    event: Event,
+    said: Mapping[str, object],
+    *,
+    choice: int = 0,
+    call: int | None = None,
+    level: Level | None = None,
 ) -> Check:
+    """`said` fills the rule's sentence in; `level` is another one than the rule's own."""
     rule = RULES[code]
     place = Span(choice, "", 0, 0, event.number)
-    message = rule.sentence.format(**said)
+    message = rule.sentence.format_map(said)
     return Check(event.seq, event.read, event.number, code, level or rule.level, message, place, call)
 
 

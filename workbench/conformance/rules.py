@@ -69,8 +69,8 @@ RULES: Mapping[str, Rule] = {
     ),
     "check-index-missing": Rule(
         "error",
-        "{call} has a delta without index: openai-python raises TypeError, OpenCode stops with an error where "
-        "arguments come in pieces",
+        "{call} has a delta without index: openai-python raises TypeError, OpenCode stops with an error "
+        "where arguments come in pieces",
         _PARSER,
     ),
     "check-index-gap": Rule(
@@ -141,7 +141,9 @@ RULES: Mapping[str, Rule] = {
     ),
     # what is said at the end
     "check-call": Rule("info", "{call}: {said}", "The rows that name a rule say what each client does."),
-    "check-stream": Rule("info", "the {what}: {said}", "The rows that name a rule say what each client does."),
+    "check-stream": Rule(
+        "info", "the {what}: {said}", "The rows that name a rule say what each client does."
+    ),
 }
 
 

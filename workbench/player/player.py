@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-import orjson
-
 from transformer import Delta, Event, Finding, MessageTransformer, Span, StreamTransformer, Transition
+from transformer.deltas import dumps
 from transformer.records import Ranges, Record
+from workbench.conformance import Check, Conformance
 from workbench.errors import UserError
+from workbench.player.bodies import begins_object, object_in
+from workbench.player.comparison import Comparison
 from workbench.player.panes import Pane, Rows
 from workbench.recipe import Recipe, Wishes, make_recipe
 from workbench.tape import Line
@@ -37,7 +39,9 @@ class Player:
 
     What a row's number refers to: in the upstream pane a read, in the machine pane a record (a transition or
     a finding), in the client pane a record (a delta); below zero, `~number` is one of `lines`: something that
-    is on the tape itself (a status, a heartbeat, a finding of the proxy, the end).
+    is on the tape itself (a status, a heartbeat, a finding of the proxy, the message of an answer that came
+    whole, the end). Among the records are `Check`s, which are on no tape and say how upstream's own events
+    and calls suit clients.
     """
 
     def __init__(self, header: Mapping[str, Any], wishes: Wishes | None = None) -> None:
@@ -57,14 +61,14 @@ class Player:
         self.end: Line | None = None
         self.status: dict[str, int] = {}  # by side
         self.now = 0.0  # the time of the last line
-        self.difference: int | None = None  # the first byte the client got that today's code would not send
         self._recipe = self._make_recipe(wishes or Wishes())
         self._stream: StreamTransformer | None = None
         self._message: MessageTransformer | None = None
         self._whole: dict[str, Any] | None = None  # what it made
-        self._made = bytearray()  # what should have been sent, as far as it is not compared yet
-        self._sent = bytearray()
-        self._compared = 0
+        self._next_try = 0  # how much of a body that is not whole yet is to be read again
+        self._conformance: Conformance | None = None
+        self._taken = 0  # records of the transformer
+        self._comparison = Comparison()
         self._events: list[int] = []  # where each event ends in `data`
         self.call_of_event: dict[int, int] = {}  # the call that an event has text of
 
@@ -95,6 +99,11 @@ class Player:
     def completion(self) -> dict[str, Any] | None:
         """The answer so far, as a client would have put it together."""
         return self._stream.completion if self._stream is not None else self._whole
+
+    @property
+    def difference(self) -> int | None:
+        """The first byte the client got that today's code would not send."""
+        return self._comparison.difference
 
     @property
     def unaccounted(self) -> int:
@@ -134,6 +143,9 @@ class Player:
             return ((self.starts[item], self.read_end(item)),)
         if isinstance(item, Event):
             return ((item.start, item.end),)
+        if isinstance(item, Delta) and item.kind in ("native", "other"):
+            event = self.event(item.event)
+            return () if event is None else ((event.start, event.end),)
         span = None if isinstance(item, Line) else item.span
         return self._resolved(span) if span is not None else ()
 
@@ -215,6 +227,8 @@ class Player:
         side, status = line.value.get("side"), line.value.get("status")
         if isinstance(side, str) and isinstance(status, int):
             self.status[side] = status
+        if side == "client":
+            self._read_whole()
         self._line(Pane.CLIENT if side == "client" else Pane.UPSTREAM, line)
 
     def _read(self, t: float, data: bytes) -> None:
@@ -225,12 +239,15 @@ class Player:
         self.data += data
         self.rows_of_reads.append(len(self.panes[Pane.UPSTREAM]))
         self._row(Pane.UPSTREAM, len(self.times) - 1)
-        if self._stream is not None:
-            self._made += self._safely(lambda stream: stream.feed(data))
+        if (stream := self._stream) is not None:
+            made = self._safely(lambda: stream.feed(data))
+            if not self._collected:
+                self._comparison.made(made)
             self._collect()
-            self._compare()
-        elif self._message is not None:
-            self._convert_whole()
+        elif len(self.data) >= self._next_try:
+            # A whole answer is one read. One that came in several is not to be parsed with each of them.
+            self._next_try = 2 * len(self.data)
+            self._read_whole()
         self._note_held()
 
     def _note_held(self) -> None:
@@ -244,26 +261,41 @@ class Player:
         refused = not 200 <= self.status.get("upstream", 200) < 300
         if self._recipe is None or self.header.get("kind") == "relay" or refused:
             return
-        if data.lstrip()[:1] == b"{" and self.header.get("stream") is not True:
+        if begins_object(data) and self.header.get("stream") is not True:
             self.mode, self._message = "message", self._recipe.message("all")
+            self._conformance = Conformance(self._message.setting, streamed=False)
         else:
             self.mode, self._stream = "stream", self._recipe.stream("all")
+            self._conformance = Conformance(self._stream.setting)
 
-    def _convert_whole(self) -> None:
-        """A whole answer is one read; one that came in several on an old tape is tried again with each."""
-        assert self._message is not None and self._recipe is not None
-        try:
-            value = orjson.loads(self.data)
-        except orjson.JSONDecodeError:
+    @property
+    def _collected(self) -> bool:
+        """Upstream streamed to a client that had not asked for it: that one got a message."""
+        asked = self.header.get("stream") is not False
+        return self._stream is not None and not asked and not self._stream.setting.raw
+
+    def _read_whole(self) -> None:
+        """Converts an answer that came in one piece, as soon as it is whole."""
+        message = self._message
+        if message is None or self._whole is not None:
             return
-        if isinstance(value, dict):
-            self._whole = self._message.convert(value, bytes(self.data))
-            self._collect()
+        data = bytes(self.data)
+        value = object_in(data)
+        if value is None:
+            return
 
-    def _safely(self, work: Any) -> bytes:
+        def convert() -> bytes:
+            self._whole = value  # if that fails, the client got it as it came
+            self._whole = message.convert(value, data)
+            return data if message.setting.raw else dumps(self._whole)
+
+        self._comparison.made(self._safely(convert))
+        self._collect()
+
+    def _safely(self, work: Callable[[], bytes]) -> bytes:
         """A failure of the transformer is something to show, never something to crash on."""
         try:
-            return bytes(work(self._stream))
+            return work()
         except Exception as error:
             self.problem = self.problem or f"the transformer failed: {type(error).__name__}: {error}"
             return b""
@@ -271,54 +303,66 @@ class Player:
     def _collect(self) -> None:
         """New records become rows."""
         source = self._stream or self._message
-        assert source is not None
+        assert source is not None and self._conformance is not None
         all_records = source.records
-        for number in range(len(self.records), len(all_records)):
+        for number in range(self._taken, len(all_records)):
             record = all_records[number]
-            self.records.append(record)
-            if isinstance(record, Delta):
-                self._row(Pane.CLIENT, number)
-            elif isinstance(record, Event):
+            if isinstance(record, Event):
                 self._events.append(record.end)
+                self._show_checks(self._conformance.event(record))
+            elif isinstance(record, Delta):
+                self._record(Pane.CLIENT, self._named(record) if record.kind == "native" else record)
             else:
                 if record.call is not None and isinstance(record, Transition):
                     self.call_of_event[record.event] = record.call
-                self._row(Pane.MACHINE, number)
+                self._record(Pane.MACHINE, record)
+        self._taken = len(all_records)
+
+    def _record(self, pane: Pane, record: Record) -> None:
+        self.records.append(record)
+        self._row(pane, len(self.records) - 1)
+
+    def _show_checks(self, checks: Iterable[Check]) -> None:
+        for check in checks:
+            self._record(Pane.MACHINE, check)
+
+    def _named(self, delta: Delta) -> Delta:
+        """The transformer passes on a call of upstream's own unread; what it says is shown all the same."""
+        assert self._conformance is not None
+        native = self._conformance.natives.get(delta.choice)
+        if native is None:
+            return delta
+        self.call_of_event[delta.event] = native.call
+        return replace(delta, call=native.call, text=native.text)
 
     def _was_sent(self, line: Line) -> None:
-        if "by" in line.value or self.mode == "plain":
+        own = "by" not in line.value and self.mode != "plain"
+        if own:
+            self._read_whole()
+            self._comparison.sent(line.data)
+        if not own or self.mode == "message" or self._collected:
             self._line(Pane.CLIENT, line)
-        elif self.mode == "stream":
-            self._sent += line.data
-            self._compare()
-
-    def _compare(self) -> None:
-        """What was sent then against what would be sent today."""
-        size = min(len(self._made), len(self._sent))
-        if not size or self.difference is not None:
-            return
-        made, sent = self._made[:size], self._sent[:size]
-        if made != sent:
-            self.difference = self._compared + next(at for at in range(size) if made[at] != sent[at])
-            return
-        self._compared += size
-        del self._made[:size]
-        del self._sent[:size]
 
     def _end(self, line: Line) -> None:
         self.end = line
         how = line.value.get("end")
-        if self._stream is not None and how != "cancelled" and self.status.get("client", 200) < 300:
-            error = line.value.get("error") or "no reason is on the tape"
-            self._made += self._safely(
-                lambda stream: stream.fail(error) if how == "error" else stream.finish()
-            )
-            self._collect()
-            self._compare()
-            has_sent = self._compared or self._sent
-            if self.difference is None and has_sent and len(self._made) != len(self._sent):
-                self.difference = self._compared
+        if self.status.get("client", 200) < 300:
+            if how != "cancelled":
+                self._conclude(how == "error", line.value.get("error") or "no reason is on the tape")
+            if self._conformance is not None:
+                self._show_checks(self._conformance.end(cut=how in ("cancelled", "error")))
         self._line(Pane.UPSTREAM, line)
+
+    def _conclude(self, broke: bool, error: Any) -> None:
+        """The last of what should have been sent, and whether anything is left over."""
+        if (stream := self._stream) is not None:
+            made = self._safely(lambda: stream.fail(error) if broke else stream.finish())
+            whole = self._safely(lambda: dumps(stream.completion)) if self._collected else made
+            self._comparison.made(whole)
+            self._collect()
+        elif self._message is not None:
+            self._read_whole()
+        self._comparison.end()
 
     def _make_recipe(self, wishes: Wishes) -> Recipe | None:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transformer import DIALECTS, Delta, Event, Finding, Rule, Span, Transition
 from transformer.records import Ranges
+from workbench.conformance import Check
 from workbench.player import Pane, Player
 from workbench.player.links import linked
 from workbench.player.player import Item
@@ -58,7 +59,8 @@ def about(player: Player, pane: Pane, row: int) -> FactSheet:
         _say_transition(sheet, player, item)
     elif isinstance(item, Finding):
         _say_finding(sheet, item.level, item.code, item.message)
-        _say_cause(sheet, player, pane, row)
+        if not isinstance(item, Check):  # no rule of the table is behind one of those
+            _say_cause(sheet, player, pane, row)
     elif isinstance(item, Delta):
         _say_delta(sheet, item)
         _say_cause(sheet, player, pane, row)

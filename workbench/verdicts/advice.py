@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from workbench.conformance.rules import advice_on
+
 ADVICE: Mapping[str, str] = {
     # a call that did not become one
     "unclosed-parameter": (
@@ -243,4 +245,4 @@ _UNKNOWN = "This workbench does not know this finding; a newer one may."
 
 def advice(code: str) -> str:
     """What to do about a finding."""
-    return ADVICE.get(code, _UNKNOWN)
+    return ADVICE.get(code) or advice_on(code) or _UNKNOWN

@@ -51,9 +51,12 @@ class ClientPane(TapePane):
         said = _message(line.data) if by == "proxy" else ""
         look = self.look("error" if by == "proxy" else "plain")
         return [
-            (f"{by or 'bytes'} ", self.look("dim")),
+            (f"{by or self._name()} ", self.look("dim")),
             (said or line.data.decode("utf-8", "backslashreplace"), look),
         ]
+
+    def _name(self) -> str:
+        return "message" if self.player is not None and self.player.mode == "message" else "bytes"
 
 
 def _message(data: bytes) -> str:
