@@ -12,7 +12,7 @@ from rich.cells import cell_len, set_cell_size
 
 from transformer import Delta, Finding, Transition
 from workbench.player import Pane, Player
-from workbench.player.player import Item
+from workbench.player.tracks import Item
 from workbench.tape import Line
 from workbench.verdicts import advice, facts_of_player, proof, verdict
 from workbench.visible import visible_line

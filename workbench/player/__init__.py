@@ -7,7 +7,8 @@ tape whose end has not arrived.
 """
 
 from workbench.player.panes import Pane, Rows
-from workbench.player.player import Held, Mode, Player
+from workbench.player.player import Mode, Player
 from workbench.player.tailing import Tail
+from workbench.player.tracks import Held, Item
 
-__all__ = ["Held", "Mode", "Pane", "Player", "Rows", "Tail"]
+__all__ = ["Held", "Item", "Mode", "Pane", "Player", "Rows", "Tail"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from transformer.records import Ranges
 from workbench.player.panes import Pane
-from workbench.player.player import Item, Player
+from workbench.player.player import Player
+from workbench.player.tracks import Item
 from workbench.tape import Line
 
 # How far to look for a row with bytes in common before the nearest one has to do.

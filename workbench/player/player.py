@@ -2,65 +2,40 @@
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 from transformer import Delta, Event, Finding, MessageTransformer, Span, StreamTransformer, Transition
 from transformer.deltas import dumps
-from transformer.records import Ranges, Record
+from transformer.records import Ranges
 from workbench.conformance import Check, Conformance
 from workbench.errors import UserError
 from workbench.player.bodies import begins_object, object_in
 from workbench.player.comparison import Comparison
-from workbench.player.panes import Pane, Rows
+from workbench.player.panes import Pane
+from workbench.player.tracks import Item, Tracks
 from workbench.recipe import Recipe, Wishes, make_recipe
 from workbench.tape import Line
 
 # A streamed answer; one that came whole; nothing to convert (another endpoint, an error).
 Mode: TypeAlias = Literal["stream", "message", "plain"]
-Item: TypeAlias = int | Record | Line  # what a row stands for: a read's number, a record, a line of the tape
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """What upstream has sent and the client has not got, at some step."""
-
-    characters: int
-    since: float  # when the first of them came
-    state: str  # of the machine that holds them
-    channel: str
-
-
-class Player:
+class Player(Tracks):
     """Feed it a tape's lines; read rows from it.
 
-    What a row's number refers to: in the upstream pane a read, in the machine pane a record (a transition or
-    a finding), in the client pane a record (a delta); below zero, `~number` is one of `lines`: something that
-    is on the tape itself (a status, a heartbeat, a finding of the proxy, the message of an answer that came
-    whole, the end). Among the records are `Check`s, which are on no tape and say how upstream's own events
-    and calls suit clients.
+    Among its records are `Check`s, which are on no tape and say how upstream's own events and calls suit
+    clients.
     """
 
     def __init__(self, header: Mapping[str, Any], wishes: Wishes | None = None) -> None:
+        super().__init__()
         self.header = header
         self.problem: str | None = None
         self.mode: Mode = "plain"
-        self.data = bytearray()  # all that upstream sent
-        self.times = array("d")  # of the reads
-        self.starts = array("q")  # of the reads, in `data`
-        self.rows_of_reads = array("q")  # in the upstream pane
-        self.held = array("q")  # characters held back once a read has been worked on
-        self._held_from = array("q")  # the read with which that began
-        self.records: list[Record] = []
-        self.lines: list[Line] = []
-        self.panes = (Rows(), Rows(), Rows())
-        self.panes_of_steps = bytearray()
-        self.end: Line | None = None
         self.status: dict[str, int] = {}  # by side
-        self.now = 0.0  # the time of the last line
         self._recipe = self._make_recipe(wishes or Wishes())
         self._stream: StreamTransformer | None = None
         self._message: MessageTransformer | None = None
@@ -73,18 +48,6 @@ class Player:
         self.call_of_event: dict[int, int] = {}  # the call that an event has text of
 
     # -- what is known
-
-    @property
-    def steps(self) -> int:
-        return len(self.panes_of_steps)
-
-    @property
-    def reads(self) -> int:
-        return len(self.times)
-
-    @property
-    def complete(self) -> bool:
-        return self.end is not None
 
     @property
     def dialect(self) -> str:
@@ -109,33 +72,6 @@ class Player:
     def unaccounted(self) -> int:
         source = self._stream or self._message
         return source.unaccounted if source is not None else 0
-
-    def rows(self, pane: Pane) -> Rows:
-        return self.panes[pane]
-
-    def read(self, number: int) -> bytes:
-        """One read, exactly."""
-        return bytes(self.data[self.starts[number] : self.read_end(number)])
-
-    def read_end(self, number: int) -> int:
-        return self.starts[number + 1] if number + 1 < len(self.starts) else len(self.data)
-
-    def read_at(self, byte: int) -> int:
-        """The read that a byte came in."""
-        return max(0, bisect_right(self.starts, byte) - 1)
-
-    def item(self, pane: Pane, row: int) -> Item:
-        """What a row stands for: a read's number, a record, or a line of the tape."""
-        ref = self.panes[pane].refs[row]
-        if ref < 0:
-            return self.lines[~ref]
-        return ref if pane is Pane.UPSTREAM else self.records[ref]
-
-    def time(self, item: Item) -> float:
-        if isinstance(item, Line):
-            return item.t
-        number = item if isinstance(item, int) else item.read
-        return self.times[number] if 0 <= number < len(self.times) else self.now
 
     def bytes_of(self, item: Item) -> Ranges:
         """The upstream bytes behind a row."""
@@ -177,27 +113,6 @@ class Player:
             found.append(events[at])
         return found
 
-    def held_at(self, step: int) -> Held | None:
-        """What was held back once a step had been made."""
-        rows = self.panes[Pane.UPSTREAM]
-        at = rows.known_at(step) - 1
-        while at >= 0 and rows.refs[at] < 0:
-            at -= 1
-        read = rows.refs[at] if at >= 0 else -1
-        if read < 0 or not self.held[read]:
-            return None
-        last = self._last_transition(step)
-        state, channel = ("", "") if last is None else (last.to, last.span.channel)
-        return Held(self.held[read], self.times[self._held_from[read]], state, channel)
-
-    def _last_transition(self, step: int) -> Transition | None:
-        rows = self.panes[Pane.MACHINE]
-        for at in range(rows.known_at(step) - 1, -1, -1):
-            ref = rows.refs[at]
-            if ref >= 0 and isinstance(record := self.records[ref], Transition):
-                return record
-        return None
-
     # -- more of the tape
 
     def add(self, lines: Iterable[Line]) -> None:
@@ -215,14 +130,6 @@ class Player:
             else:
                 self._line(Pane.MACHINE if "finding" in line.value else Pane.UPSTREAM, line)
 
-    def _line(self, pane: Pane, line: Line) -> None:
-        self.lines.append(line)
-        self._row(pane, ~(len(self.lines) - 1))
-
-    def _row(self, pane: Pane, ref: int) -> None:
-        self.panes[pane].add(ref, len(self.panes_of_steps))
-        self.panes_of_steps.append(pane)
-
     def _status(self, line: Line) -> None:
         side, status = line.value.get("side"), line.value.get("status")
         if isinstance(side, str) and isinstance(status, int):
@@ -234,11 +141,7 @@ class Player:
     def _read(self, t: float, data: bytes) -> None:
         if not self.times:
             self._choose_mode(data)
-        self.times.append(t)
-        self.starts.append(len(self.data))
-        self.data += data
-        self.rows_of_reads.append(len(self.panes[Pane.UPSTREAM]))
-        self._row(Pane.UPSTREAM, len(self.times) - 1)
+        self._came(t, data)
         if (stream := self._stream) is not None:
             made = self._safely(lambda: stream.feed(data))
             if not self._collected:
@@ -248,13 +151,7 @@ class Player:
             # A whole answer is one read. One that came in several is not to be parsed with each of them.
             self._next_try = 2 * len(self.data)
             self._read_whole()
-        self._note_held()
-
-    def _note_held(self) -> None:
-        """How much is held back now, and since which read something is."""
-        goes_on = bool(self.held) and self.held[-1] > 0
-        self._held_from.append(self._held_from[-1] if goes_on else len(self.held))
-        self.held.append(self.unaccounted)
+        self._note_held(self.unaccounted)
 
     def _choose_mode(self, data: bytes) -> None:
         """What kind of answer this is; its first bytes tell where the header does not."""
@@ -318,10 +215,6 @@ class Player:
                 self._record(Pane.MACHINE, record)
         self._taken = len(all_records)
 
-    def _record(self, pane: Pane, record: Record) -> None:
-        self.records.append(record)
-        self._row(pane, len(self.records) - 1)
-
     def _show_checks(self, checks: Iterable[Check]) -> None:
         for check in checks:
             self._record(Pane.MACHINE, check)
@@ -370,10 +263,3 @@ class Player:
         except UserError as error:
             self.problem = error.message
             return None
-
-    # -- where rows are
-
-    def place(self, step: int) -> tuple[Pane, int]:
-        """The pane and the row of a step."""
-        pane = Pane(self.panes_of_steps[step])
-        return pane, bisect_left(self.panes[pane].steps, step)

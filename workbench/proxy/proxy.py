@@ -25,10 +25,10 @@ from workbench.proxy.opening import Opening
 from workbench.proxy.relay import StreamRelay
 from workbench.proxy.replies import answer_fault
 from workbench.proxy.routing import Routes, Sending, address, prepare
-from workbench.recording.unrecorded import Unrecorded
 from workbench.proxy.whole import AsItIs, Whole
 from workbench.proxy.wire import Wire
 from workbench.recording.recorder import Recorder, Recording
+from workbench.recording.unrecorded import Unrecorded
 
 _LARGE = 256 << 10  # a body that takes so long to rewrite that other streams would notice
 

@@ -7,7 +7,7 @@ from transformer.records import Ranges
 from workbench.conformance import Check
 from workbench.player import Pane, Player
 from workbench.player.links import linked
-from workbench.player.player import Item
+from workbench.player.tracks import Item
 from workbench.tape import Line
 from workbench.ui.rowdata import json_of
 from workbench.ui.widgets.factsheet import FactSheet

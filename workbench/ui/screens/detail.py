@@ -10,7 +10,7 @@ from textual.containers import Horizontal, Vertical
 
 from transformer import Event, Finding
 from workbench.player import Pane, Player
-from workbench.player.player import Item
+from workbench.player.tracks import Item
 from workbench.tape import Line
 from workbench.ui.background import in_background
 from workbench.ui.rowdata import bytes_about, json_about

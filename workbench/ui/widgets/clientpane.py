@@ -6,7 +6,7 @@ import orjson
 
 from transformer import Delta
 from workbench.player import Pane
-from workbench.player.player import Item
+from workbench.player.tracks import Item
 from workbench.tape import Line
 from workbench.ui.widgets.tapepane import Pieces, TapePane
 
@@ -51,11 +51,11 @@ class ClientPane(TapePane):
         said = _message(line.data) if by == "proxy" else ""
         look = self.look("error" if by == "proxy" else "plain")
         return [
-            (f"{by or self._name()} ", self.look("dim")),
+            (f"{by or self._what()} ", self.look("dim")),
             (said or line.data.decode("utf-8", "backslashreplace"), look),
         ]
 
-    def _name(self) -> str:
+    def _what(self) -> str:
         return "message" if self.player is not None and self.player.mode == "message" else "bytes"
 
 

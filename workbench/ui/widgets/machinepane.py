@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transformer import DIALECTS, Finding, Transition
 from workbench.player import Pane
-from workbench.player.player import Item
+from workbench.player.tracks import Item
 from workbench.tape import Line
 from workbench.ui.widgets.tapepane import Pieces, TapePane
 

@@ -10,7 +10,7 @@ from textual.strip import Strip
 from transformer.records import Ranges
 from workbench.player import Pane, Player
 from workbench.player.links import overlap
-from workbench.player.player import Item
+from workbench.player.tracks import Item
 from workbench.ui.display import sentence, strip_of, wrapped
 from workbench.ui.widgets.rowpane import RowPane
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from workbench.player import Pane
-from workbench.player.player import Item
 from workbench.player.runs import Run, decoded, runs_of
+from workbench.player.tracks import Item
 from workbench.tape import Line
 from workbench.ui.widgets.tapepane import Pieces, TapePane
 

@@ -1,0 +1,142 @@
+"""The tracks of a tape: its reads, records and lines as rows of three panes, in the order of steps."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from transformer import Transition
+from transformer.records import Record
+from workbench.player.panes import Pane, Rows
+from workbench.tape import Line
+
+Item: TypeAlias = int | Record | Line  # what a row stands for: a read's number, a record, a line of the tape
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What upstream has sent and the client has not got, at some step."""
+
+    characters: int
+    since: float  # when the first of them came
+    state: str  # of the machine that holds them
+    channel: str
+
+
+class Tracks:
+    """What can be asked of a tape without knowing how its rows came about.
+
+    What a row's number refers to: in the upstream pane a read, in the machine pane a record (a transition or
+    a finding), in the client pane a record (a delta); below zero, `~number` is one of `lines`: something that
+    is on the tape itself (a status, a heartbeat, a finding of the proxy, the message of an answer that came
+    whole, the end).
+    """
+
+    def __init__(self) -> None:
+        self.data = bytearray()  # all that upstream sent
+        self.times = array("d")  # of the reads
+        self.starts = array("q")  # of the reads, in `data`
+        self.rows_of_reads = array("q")  # in the upstream pane
+        self.held = array("q")  # characters held back once a read has been worked on
+        self._held_from = array("q")  # the read with which that began
+        self.records: list[Record] = []
+        self.lines: list[Line] = []
+        self.panes = (Rows(), Rows(), Rows())
+        self.panes_of_steps = bytearray()
+        self.end: Line | None = None
+        self.now = 0.0  # the time of the last line
+
+    @property
+    def steps(self) -> int:
+        return len(self.panes_of_steps)
+
+    @property
+    def reads(self) -> int:
+        return len(self.times)
+
+    @property
+    def complete(self) -> bool:
+        return self.end is not None
+
+    def rows(self, pane: Pane) -> Rows:
+        return self.panes[pane]
+
+    def read(self, number: int) -> bytes:
+        """One read, exactly."""
+        return bytes(self.data[self.starts[number] : self.read_end(number)])
+
+    def read_end(self, number: int) -> int:
+        return self.starts[number + 1] if number + 1 < len(self.starts) else len(self.data)
+
+    def read_at(self, byte: int) -> int:
+        """The read that a byte came in."""
+        return max(0, bisect_right(self.starts, byte) - 1)
+
+    def item(self, pane: Pane, row: int) -> Item:
+        """What a row stands for: a read's number, a record, or a line of the tape."""
+        ref = self.panes[pane].refs[row]
+        if ref < 0:
+            return self.lines[~ref]
+        return ref if pane is Pane.UPSTREAM else self.records[ref]
+
+    def time(self, item: Item) -> float:
+        if isinstance(item, Line):
+            return item.t
+        number = item if isinstance(item, int) else item.read
+        return self.times[number] if 0 <= number < len(self.times) else self.now
+
+    def place(self, step: int) -> tuple[Pane, int]:
+        """The pane and the row of a step."""
+        pane = Pane(self.panes_of_steps[step])
+        return pane, bisect_left(self.panes[pane].steps, step)
+
+    def held_at(self, step: int) -> Held | None:
+        """What was held back once a step had been made."""
+        rows = self.panes[Pane.UPSTREAM]
+        at = rows.known_at(step) - 1
+        while at >= 0 and rows.refs[at] < 0:
+            at -= 1
+        read = rows.refs[at] if at >= 0 else -1
+        if read < 0 or not self.held[read]:
+            return None
+        last = self._last_transition(step)
+        state, channel = ("", "") if last is None else (last.to, last.span.channel)
+        return Held(self.held[read], self.times[self._held_from[read]], state, channel)
+
+    def _last_transition(self, step: int) -> Transition | None:
+        rows = self.panes[Pane.MACHINE]
+        for at in range(rows.known_at(step) - 1, -1, -1):
+            ref = rows.refs[at]
+            if ref >= 0 and isinstance(record := self.records[ref], Transition):
+                return record
+        return None
+
+    # -- more of it
+
+    def _came(self, t: float, data: bytes) -> None:
+        """A read."""
+        self.times.append(t)
+        self.starts.append(len(self.data))
+        self.data += data
+        self.rows_of_reads.append(len(self.panes[Pane.UPSTREAM]))
+        self._row(Pane.UPSTREAM, len(self.times) - 1)
+
+    def _note_held(self, characters: int) -> None:
+        """How much is held back now, and since which read something is."""
+        goes_on = bool(self.held) and self.held[-1] > 0
+        self._held_from.append(self._held_from[-1] if goes_on else len(self.held))
+        self.held.append(characters)
+
+    def _record(self, pane: Pane, record: Record) -> None:
+        self.records.append(record)
+        self._row(pane, len(self.records) - 1)
+
+    def _line(self, pane: Pane, line: Line) -> None:
+        self.lines.append(line)
+        self._row(pane, ~(len(self.lines) - 1))
+
+    def _row(self, pane: Pane, ref: int) -> None:
+        self.panes[pane].add(ref, len(self.panes_of_steps))
+        self.panes_of_steps.append(pane)
