@@ -40,6 +40,18 @@ def test_the_readme_begins_with_the_two_commands():
     assert re.findall(r"^## (.*)", README, re.MULTILINE)[:2] == ["Run it", "Run the tests"]
 
 
+def test_the_first_command_shows_something_without_a_model_and_without_a_terminal(tmp_path: Path):
+    command = block_below("Run it").rpartition("&& .venv/bin/")[2].split()
+    assert command[0] == "workbench"
+    done = subprocess.run(
+        [sys.executable, "-m", *command], check=False, cwd=tmp_path, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for word in ("Upstream", "Machine", "Client", "unclosed-parameter"):
+        assert word in done.stdout
+
+
 def test_the_samples_the_readme_names_are_there():
     named = set(re.findall(r"samples/[\w/.-]+\.(?:jsonl|md)", README))
     assert named
@@ -123,5 +135,6 @@ def test_the_wheel_holds_samples_and_templates(tmp_path: Path):
     names = set(zipfile.ZipFile(wheel).namelist())
     samples = {f"workbench/{path.relative_to(ROOT)}" for path in (ROOT / "samples").rglob("*.jsonl")}
     templates = {str(path.relative_to(ROOT)) for path in (ROOT / "transformer").rglob("*.jinja")}
+    templates |= {str(path.relative_to(ROOT)) for path in (ROOT / "workbench").rglob("*.tcss")}
     assert samples | templates | {"transformer/py.typed", "workbench/py.typed"} <= names
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"transformer", "workbench"}
