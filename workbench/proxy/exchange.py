@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -99,10 +100,18 @@ class Exchange:
         if self.task is not None:
             self.task.cancel()
 
-    def cancelled(self) -> Faulted | None:
-        """Why the work on it was cancelled, where that is a fault to tell the client."""
-        if self.interrupted is None or self.gone:
-            return None
-        if self.task is not None:
-            self.task.uncancel()
-        return Faulted(self.interrupted)
+    @property
+    def why_cancelled(self) -> str:
+        return "the client went away" if self.gone else "the proxy was stopped"
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """While work on it goes on: being stopped is a fault to tell the client; that it left is none."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            if self.interrupted is None or self.gone:
+                raise
+            if self.task is not None:
+                self.task.uncancel()
+            raise Faulted(self.interrupted) from None

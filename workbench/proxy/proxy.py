@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from workbench.config import Settings, Upstream
 from workbench.output import say
+from workbench.proxy.asitis import AsItIs
 from workbench.proxy.client import Client, gone
 from workbench.proxy.exchange import Exchange, Outgoing
 from workbench.proxy.faults import Fault
@@ -25,7 +26,7 @@ from workbench.proxy.opening import Opening
 from workbench.proxy.relay import StreamRelay
 from workbench.proxy.replies import answer_fault
 from workbench.proxy.routing import Routes, Sending, address, prepare
-from workbench.proxy.whole import AsItIs, Whole
+from workbench.proxy.whole import Whole
 from workbench.proxy.wire import Wire
 from workbench.recording.recorder import Recorder, Recording
 from workbench.recording.unrecorded import Unrecorded
@@ -161,8 +162,7 @@ class Proxy:
         except Exception as error:
             await _tell(exchange, _own_fault(error, f"tape {exchange.recording.id}"))
         finally:
-            why = "the client went away" if exchange.gone else "the proxy was stopped"
-            exchange.end("cancelled", error=why)
+            exchange.end("cancelled", error=exchange.why_cancelled)
             self.live.discard(exchange)
             await exchange.close()
 

@@ -37,17 +37,15 @@ class StreamRelay:
     async def run(self) -> None:
         exchange = self._exchange
         try:
-            self._pulse.due_in(exchange.settings.silence)
-            how = await self._relay()
-            exchange.end(how, self._converter.summary(), self._converter.error)
+            with exchange.interruptible():
+                self._pulse.due_in(exchange.settings.silence)
+                how = await self._relay()
+                exchange.end(how, self._converter.summary(), self._converter.error)
         except Faulted as broken:
             await self._fail(broken.fault)
         except asyncio.CancelledError:
-            stopped = exchange.cancelled()
-            if stopped is None:
-                exchange.end("cancelled", self._converter.summary(), "the client went away")
-                raise
-            await self._fail(stopped.fault)
+            exchange.end("cancelled", self._converter.summary(), exchange.why_cancelled)
+            raise
         finally:
             self._pulse.stop()
 

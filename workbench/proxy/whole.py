@@ -1,8 +1,7 @@
-"""Answers that do not stream: a chat's message converted in one go, anything else passed on as it comes."""
+"""Chats whose answer does not stream: the message is converted in one go."""
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from typing import Any
 
@@ -12,7 +11,7 @@ from workbench.observer import observed
 from workbench.proxy.converter import Converter
 from workbench.proxy.exchange import Exchange
 from workbench.proxy.faults import Fault, of_answer
-from workbench.proxy.headers import Pairs, downward, first
+from workbench.proxy.headers import Pairs, downward
 from workbench.proxy.incoming import object_in
 from workbench.proxy.replies import answer_fault, read_all, refused
 from workbench.proxy.wire import Faulted, Reply
@@ -32,21 +31,20 @@ class Whole:
         self._collected_stream = False
 
     async def run(self) -> None:
-        exchange = self._exchange
         try:
-            reply = await exchange.open()
-            if not 200 <= reply.status < 300:
-                raise Faulted(await refused(exchange, reply))
-            body = self._converted(await read_all(exchange, reply, _LONGEST), reply)
-            await exchange.client.answer(reply.status, self._headers(reply), body)
-            exchange.end("done", self._summary)
+            with self._exchange.interruptible():
+                await self._carry_out()
         except Faulted as broken:
             await self._fail(broken.fault)
-        except asyncio.CancelledError:
-            stopped = exchange.cancelled()
-            if stopped is None:
-                raise
-            await self._fail(stopped.fault)
+
+    async def _carry_out(self) -> None:
+        exchange = self._exchange
+        reply = await exchange.open()
+        if not 200 <= reply.status < 300:
+            raise Faulted(await refused(exchange, reply))
+        body = self._converted(await read_all(exchange, reply, _LONGEST), reply)
+        await exchange.client.answer(reply.status, self._headers(reply), body)
+        exchange.end("done", self._summary)
 
     async def _fail(self, fault: Fault) -> None:
         self._exchange.note_fault(fault)
@@ -114,47 +112,3 @@ def _calls_in(message: dict[str, Any]) -> int:
     choices = message.get("choices") or []
     messages = [choice.get("message") for choice in choices if isinstance(choice, dict)]
     return sum(len(said.get("tool_calls") or ()) for said in messages if isinstance(said, dict))
-
-
-class AsItIs:
-    """Any other request: status, headers and bytes go on unchanged."""
-
-    def __init__(self, exchange: Exchange) -> None:
-        self._exchange = exchange
-
-    async def run(self) -> None:
-        exchange = self._exchange
-        client = exchange.client
-        try:
-            reply = await exchange.open()
-            if not 200 <= reply.status < 600:
-                raise Faulted(await refused(exchange, reply))
-            await client.start(reply.status, _relayed_headers(reply))
-            async for data in reply.reads():
-                exchange.recording.read(exchange.clock(), data)
-                await client.write(data)
-            await client.end()
-            exchange.end("eof")
-        except Faulted as broken:
-            await self._fail(broken.fault)
-        except asyncio.CancelledError:
-            stopped = exchange.cancelled()
-            if stopped is None:
-                raise
-            await self._fail(stopped.fault)
-
-    async def _fail(self, fault: Fault) -> None:
-        exchange = self._exchange
-        exchange.note_fault(fault)
-        if not exchange.client.started:
-            await answer_fault(exchange, fault)
-        # Otherwise the body stays without its end: the server hangs up, and so the client knows.
-        exchange.end("error", error=fault.error)
-
-
-def _relayed_headers(reply: Reply) -> Pairs:
-    """With the length, where the body goes on byte for byte; without a body it is the length of another."""
-    length = first(reply.headers, "content-length")
-    if length is None or first(reply.headers, "content-encoding") or reply.status in (204, 304):
-        return downward(reply.headers)
-    return [*downward(reply.headers), ("content-length", length)]
