@@ -25,7 +25,7 @@ TIPS: Mapping[str, Tip] = {
     "detail": Tip("Everything about this row, the rule's reason included.", "enter opens the row."),
     "exchange": Tip(
         "Another exchange, live if it still runs: rows come in as they arrive.",
-        "Choose another exchange in the list on the left.",
+        "Choose another exchange in the list: 0 goes there.",
     ),
     "pause": Tip("The view stands still; the traffic goes on.", "space pauses and follows."),
     "finding": Tip("A finding: what the parser noticed, and where.", "n and N go from finding to finding."),

@@ -142,6 +142,7 @@ class Player(Tracks):
         if not self.times:
             self._choose_mode(data)
         self._came(t, data)
+        sent = len(self.panes[Pane.CLIENT])
         if (stream := self._stream) is not None:
             made = self._safely(lambda: stream.feed(data))
             if not self._collected:
@@ -151,7 +152,7 @@ class Player(Tracks):
             # A whole answer is one read. One that came in several is not to be parsed with each of them.
             self._next_try = 2 * len(self.data)
             self._read_whole()
-        self._note_held(self.unaccounted)
+        self._note_held(self.unaccounted, moves=len(self.panes[Pane.CLIENT]) > sent)
 
     def _choose_mode(self, data: bytes) -> None:
         """What kind of answer this is; its first bytes tell where the header does not."""
@@ -211,9 +212,18 @@ class Player(Tracks):
                 self._record(Pane.CLIENT, self._named(record) if record.kind == "native" else record)
             else:
                 if record.call is not None and isinstance(record, Transition):
-                    self.call_of_event[record.event] = record.call
+                    self._belongs(record, record.call)
                 self._record(Pane.MACHINE, record)
         self._taken = len(all_records)
+
+    def _belongs(self, step: Transition, call: int) -> None:
+        """The events that a step's text came in; a marker may have begun some events before."""
+        self.call_of_event[step.event] = call
+        if step.event - 1 in self.call_of_event:
+            return
+        for start, _ in self._resolved(step.span)[:1]:
+            for number in range(bisect_right(self._events, start), step.event):
+                self.call_of_event.setdefault(number, call)
 
     def _show_checks(self, checks: Iterable[Check]) -> None:
         for check in checks:

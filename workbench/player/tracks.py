@@ -123,9 +123,13 @@ class Tracks:
         self.rows_of_reads.append(len(self.panes[Pane.UPSTREAM]))
         self._row(Pane.UPSTREAM, len(self.times) - 1)
 
-    def _note_held(self, characters: int) -> None:
-        """How much is held back now, and since which read something is."""
-        goes_on = bool(self.held) and self.held[-1] > 0
+    def _note_held(self, characters: int, *, moves: bool) -> None:
+        """How much is held back now, and since which read.
+
+        `moves`: the client got something with this read. What is held then is not what was held before: text
+        whose last character is always undecided flows all the same.
+        """
+        goes_on = bool(self.held) and self.held[-1] > 0 and not moves
         self._held_from.append(self._held_from[-1] if goes_on else len(self.held))
         self.held.append(characters)
 

@@ -98,11 +98,18 @@ class DemoApp(WorkbenchApp):
             while child is not None and child.url is not None:
                 screen.serving(child.url)
                 death = await child.ended()
-                if child.stopping or await self.push_screen_wait(proxy_died(death)) != "restart":
+                screen.serving("")
+                if child.stopping or not await self._wants_it_again(death):
                     return
                 await child.restart()
         except ChildError as error:
-            await self.push_screen_wait(proxy_died(error.death or Death(1, (str(error),))))
+            await self._wants_it_again(error.death or Death(1, (str(error),)))
+
+    async def _wants_it_again(self, death: Death) -> bool:
+        choice = await self.push_screen_wait(proxy_died(death))
+        if choice == "quit":
+            self.exit(0)
+        return choice in ("restart", "port")  # the demo takes a free one anyway
 
 
 def run_live(flags: Flags) -> int:

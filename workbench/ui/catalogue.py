@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from workbench.filters import Filter, parse
@@ -11,6 +12,7 @@ from workbench.ui.judging import grouped, judged
 from workbench.ui.widgets.exchanges import Entry, Judged
 
 _MOST = 2000
+_LIVES = 2.0  # seconds between looks at whether writers still live
 
 
 class Catalogue:
@@ -23,7 +25,10 @@ class Catalogue:
         self._index: Library | None = None
         self._version = -1
         self._unfolded = False
-        self._decided: dict[tuple[str, int], bool] = {}  # what only a tape could tell, by its size then
+        self._looked_at = 0.0
+        self._decided: dict[str, tuple[int, bool]] = {}  # what only a tape could tell, and its size then
+        self._judged: dict[str, Judged] = {}
+        self.rows: list[Row] = []  # all there are, whatever the filter
         self.undecided: list[Row] = []
 
     def filter_by(self, text: str) -> None:
@@ -44,18 +49,29 @@ class Catalogue:
             if self._index is None:
                 self._index = Library(self.library)
             version = self._index.data_version()
-            if version == self._version:
+            if version == self._version and not self._may_have_died():
                 return None
-            rows = self._index.rows(limit=_MOST)
+            self.rows = self._index.rows(limit=_MOST)
         except Exception:
-            self._index = None
+            self._index, self._version = None, -1
             raise
-        self._version = version
-        return self._entries(rows)
+        self._version, self._looked_at = version, time.monotonic()
+        return self._entries(self.rows)
+
+    def _may_have_died(self) -> bool:
+        """The writer of a running exchange cannot tell the index that it is no more."""
+        if time.monotonic() - self._looked_at < _LIVES:
+            return False
+        return any(row.state == "running" for row in self.rows)
 
     def _entries(self, rows: list[Row]) -> list[Entry]:
         self.undecided = []
-        shown = [entry for entry in map(judged, rows) if self._lets_through(entry)]
+        # Of thousands of rows one or two have changed.
+        known, self._judged = self._judged, {}
+        for row in rows:
+            entry = known.get(row.path)
+            self._judged[row.path] = entry if entry is not None and entry.row == row else judged(row)
+        shown = [entry for entry in self._judged.values() if self._lets_through(entry)]
         return grouped(shown, folds=not self._unfolded)
 
     def _lets_through(self, entry: Judged) -> bool:
@@ -64,13 +80,13 @@ class Catalogue:
         answer = self._filter.matches(entry.row, entry.verdict)
         if answer is not None:
             return answer
-        known = self._decided.get((entry.row.path, entry.row.size))
-        if known is None:
-            self.undecided.append(entry.row)
-        return bool(known)
+        size, known = self._decided.get(entry.row.path, (-1, False))
+        if size != entry.row.size:
+            self.undecided.append(entry.row)  # what was known of a tape that has grown counts until then
+        return known
 
     def decide(self, row: Row, tail: Tail) -> None:
         """A tape has been read: now it can be told whether its exchange is one of those."""
         fits = self._filter is not None and tail.player is not None and self._filter.matches_tape(tail.player)
-        self._decided[row.path, row.size] = fits
+        self._decided[row.path] = row.size, fits
         self._version = -1

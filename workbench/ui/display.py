@@ -30,6 +30,8 @@ _ESCAPED = Style(reverse=True)
 _SIGN = Style(dim=True)
 # Longer than any terminal is wide: the rest of a text cannot be seen anyway.
 LONGEST = 4000
+# Characters that may share a cell before the rest of a text is left out.
+_CROWDED = 4
 
 
 def segments(text: str, style: Style) -> Iterator[Segment]:
@@ -74,7 +76,7 @@ def wrapped(pieces: Iterable[tuple[str, Style]], width: int, most: int, fill: St
     """Several lines of a widget, at most so many; the last says when there is more."""
     lines: list[list[Segment]] = [[]]
     used = 0
-    for text, style in pieces:
+    for text, style in shortened(pieces, _CROWDED * width * most):
         for segment in segments(text, style):
             rest = segment.text
             while rest:
@@ -89,6 +91,16 @@ def wrapped(pieces: Iterable[tuple[str, Style]], width: int, most: int, fill: St
                     lines.append([])
                     used = 0
     return [_padded(line, width, fill) for line in lines]
+
+
+def shortened(pieces: Iterable[tuple[str, Style]], most: int) -> Iterator[tuple[str, Style]]:
+    """Not more characters than that: measuring those of a megabyte takes longer than a frame may."""
+    for text, style in pieces:
+        if len(text) > most:
+            yield f"{text[:most]}…", style
+            return
+        yield text, style
+        most -= len(text)
 
 
 def sentence(text: str, style: Style, width: int, most: int, fill: Style) -> list[Strip]:

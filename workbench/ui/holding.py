@@ -10,17 +10,21 @@ from workbench.player import Held, Player
 _WORTH_SAYING = 0.5  # seconds
 
 
-def alarm(player: Player, paused_at: int | None) -> str:
-    """A few words, or nothing."""
+def alarm(player: Player, paused_at: int | None, running: bool = True) -> str:
+    """A few words, or nothing. `running`: somebody still writes a tape that has no end."""
     if paused_at is not None:
         return f"PAUSED, {player.steps - 1 - paused_at} new steps (space goes on)"
-    held = None if player.complete else player.held_at(player.steps - 1)
+    held = player.held_at(player.steps - 1) if running and not player.complete else None
     if held is None:
         return ""
     seconds = max(0.0, _clock(player) - held.since)
     if seconds < _WORTH_SAYING:
         return ""
-    return f"HELD BACK {held.characters} characters for {seconds:.1f} s, {waiting_for(player, held)}"
+    return f"HELD BACK {characters(held.characters)} for {seconds:.1f} s, {waiting_for(player, held)}"
+
+
+def characters(number: int) -> str:
+    return "1 character" if number == 1 else f"{number:,} characters"
 
 
 def _clock(player: Player) -> float:
@@ -31,6 +35,8 @@ def _clock(player: Player) -> float:
 
 def waiting_for(player: Player, held: Held) -> str:
     """The tokens that lead out of the state that holds the text."""
+    if not held.state:
+        return "perhaps the beginning of a marker"
     dialect = DIALECTS.get(player.dialect)
     rules = dialect.transitions.items() if dialect is not None else ()
     out = [token for (state, token), rule in rules if state == held.state and rule.to != state]

@@ -58,7 +58,7 @@ class Keeper:
         return Path(self._flags.library) if self._flags.library else default_library()
 
     async def keep(self, settings: Settings, ready: Callable[[str], None]) -> None:
-        """Run it until the user leaves; `ready` gets its URL each time it comes up."""
+        """Run it until the user leaves; `ready` gets its URL each time it comes up, "" when it is gone."""
         running = await asyncio.to_thread(find_running, settings.library)
         if running is not None:
             ready(running.url)
@@ -75,6 +75,7 @@ class Keeper:
             ready(url)
             await self._check_health(url, settings)
             death = await self.child.ended()
+            ready("")
             if self.child.stopping or await self._ask(proxy_died(death)) == "view":
                 return
 
@@ -106,8 +107,8 @@ class Keeper:
             return read_only_library(settings.library, str(tapes["problem"]))
         name = settings.default or next(iter(upstreams), "")
         state = upstreams.get(name)
-        if state is None or state["reachable"]:
-            return None
+        if state is None or state["reachable"] or name not in settings.upstreams:
+            return None  # a proxy that somebody else started may know others
         return unreachable_upstream(name, settings.upstreams[name].url, str(state["problem"]))
 
     async def _ask(self, screen: ProblemScreen) -> str:

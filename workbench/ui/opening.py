@@ -35,7 +35,7 @@ class Opener:
     def _select(self, place: tuple[Pane, int] | None) -> None:
         if place is not None:
             pane, row = place
-            self._screen.view.panes[pane].focus()
+            self._screen.set_focus(self._screen.view.panes[pane])
             self._screen.view.panes[pane].go(row)
 
     def request(self) -> None:

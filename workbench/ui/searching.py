@@ -1,22 +1,31 @@
-"""Searching the rows of a pane, in slices, so that a long tape does not hold up the screen."""
+"""Going through the rows of a pane, in slices, so that a long tape does not hold up the screen."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
+
+from workbench.ui.widgets.rowpane import RowPane
 
 _SLICE = 0.02
 
 
-async def first_match(rows: Iterable[int], text: Callable[[int], str], wanted: str) -> int | None:
+async def first_match(pane: RowPane, rows: Iterable[int], wanted: str) -> int | None:
     """The first of the rows whose text holds what is wanted, whatever its case."""
     needle = wanted.casefold()
+    async for row, text in texts_of(pane, rows):
+        if needle in text.casefold():
+            return row
+    return None
+
+
+async def texts_of(pane: RowPane, rows: Iterable[int]) -> AsyncIterator[tuple[int, str]]:
+    """Rows with their texts; those that are gone by then, because something else is shown, are left out."""
     until = time.perf_counter() + _SLICE
     for row in rows:
-        if needle in text(row).casefold():
-            return row
+        if row < pane.count():
+            yield row, pane.text(row)
         if time.perf_counter() > until:
             await asyncio.sleep(0)
             until = time.perf_counter() + _SLICE
-    return None

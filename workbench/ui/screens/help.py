@@ -28,7 +28,7 @@ _SIGNS = (
     ("✖ ▲ ●", "an error, a warning, something to know"),
     ("✔ ◌", "all went well; still running"),
     ("1▌", "belongs to call 1: its colour and number run through all panes"),
-    ("⏸12", "12 characters are held back, because it is not decided yet what they are"),
+    ("+12 held", "12 characters are held back, because it is not decided yet what they are"),
     ("↵ ⇥ ␍", "a line feed, a tab, a carriage return in the text"),
     ("\\x1b", "in reverse: a character that would steer the terminal, shown instead of obeyed"),
     ("♥", "a comment to the client, so that it keeps waiting while upstream is silent"),

@@ -17,16 +17,18 @@ from textual.widgets import Footer, Static
 from workbench.demo.tips import Tips
 from workbench.errors import UserError
 from workbench.filters import FilterError
+from workbench.library import Row
 from workbench.player import Pane, Player, Tail
 from workbench.ui.catalogue import Catalogue
 from workbench.ui.display import content
+from workbench.ui.judging import is_side
 from workbench.ui.opening import Opener
 from workbench.ui.savedfile import save
-from workbench.ui.searching import first_match
-from workbench.ui.widgets.exchanges import ExchangeList, Judged
+from workbench.ui.searching import first_match, texts_of
+from workbench.ui.widgets.exchanges import Entry, ExchangeList, Judged
 from workbench.ui.widgets.exchangeview import ExchangeView
 from workbench.ui.widgets.panetabs import PaneTabs
-from workbench.ui.widgets.promptbar import PromptBar
+from workbench.ui.widgets.promptbar import PromptBar, Purpose
 from workbench.ui.widgets.rowpane import RowPane
 from workbench.ui.widgets.tapepane import TapePane
 
@@ -44,7 +46,8 @@ class StreamScreen(Screen[None]):
                 tooltip="The next finding, or the next match of a search"),
         Binding("N", "next(-1)", "Previous", id="stream.previous", show=False,
                 tooltip="The previous finding, or the previous match of a search"),
-        Binding("enter", "open('detail')", "Detail", id="stream.detail", tooltip="Everything about this row"),
+        Binding("enter", "open('detail')", "Detail", id="stream.detail",
+                tooltip="Everything about this row; in the list: into the exchange"),
         Binding("r", "open('request')", "Request", id="stream.request",
                 tooltip="What the client sent and what went upstream; edit it and send it again"),
         Binding("t", "open('table')", "Table", id="stream.table", tooltip="The dialect's transition table"),
@@ -94,6 +97,8 @@ class StreamScreen(Screen[None]):
         self._tip = Static("", id="tip", markup=False)
         self._prompt = PromptBar()
         self._searched: RowPane = self._list
+        self._asked_in: ExchangeList | TapePane = self._list  # where the focus goes when the prompt closes
+        self._looking = False  # into tapes, for the filter
 
     def compose(self) -> ComposeResult:
         yield self._tabs
@@ -125,9 +130,13 @@ class StreamScreen(Screen[None]):
         return self.view.player
 
     def serving(self, url: str) -> None:
-        """A proxy runs: where clients find it."""
+        """A proxy runs: where clients find it. Empty: it does not any more."""
         self._url = url
-        self._list.border_subtitle = content(url)
+        self._show_newer()
+
+    def _show_newer(self) -> None:
+        newer = f"{self._list.newer} new ↑" if self._list.newer else ""
+        self._list.border_subtitle = content(" · ".join(part for part in (newer, self._url) if part))
 
     # -- a guide for somebody who is new here
 
@@ -153,41 +162,66 @@ class StreamScreen(Screen[None]):
         try:
             entries = self._catalogue.poll()
         except UserError as error:
-            if self.view.tail is None:
-                where = (
-                    f"clients use {self._url} (workbench connect says how)" if self._url else error.message
-                )
-                self.view.bar.say("info", "waiting for the first exchange", where)
+            self._say_waiting(error.message)
             return
         if entries is not None:
-            self._list.show_entries(entries)
-            if self._awaited is not None:
-                self._choose_awaited()
-            text = self._catalogue.text
-            self._list.border_title = content(f"Exchanges: {text}" if text else "Exchanges")
-            if self._catalogue.undecided:
-                self._look_into_tapes()
+            self._show_list(entries)
+        if not self._catalogue.rows:
+            self._say_waiting(f"nothing is recorded in {self.library} yet")
 
-    @work(exclusive=True, group="filter")
+    def _show_list(self, entries: list[Entry]) -> None:
+        text = self._catalogue.text
+        self._list.empty = "no exchange fits; f changes the filter" if text else ""
+        self._list.border_title = content(f"Exchanges: {text}" if text else "Exchanges")
+        self._list.show_entries(entries)
+        if self._awaited is not None:
+            self._choose_awaited()
+        self._show_newer()
+        if (chosen := self._list.chosen) is not None and self._shows(chosen):
+            self.view.set_running(chosen.row.state == "running")
+        if self._catalogue.undecided and not self._looking:
+            self._look_into_tapes()
+
+    def _say_waiting(self, why: str) -> None:
+        if self.view.tail is None:
+            where = f"clients use {self._url} (workbench connect says how)" if self._url else why
+            self.view.bar.say("info", "waiting for the first exchange", where)
+
+    @work(group="filter")
     async def _look_into_tapes(self) -> None:
         """What the filter asks for is not in the index: each tape is read once, in slices."""
-        for row in list(self._catalogue.undecided):
-            tail = Tail(self.library / row.path)
-            while tail.advance(_SLICE) and tail.behind:
-                await asyncio.sleep(0)
-            self._catalogue.decide(row, tail)
+        self._looking = True
+        try:
+            while self._catalogue.undecided:
+                await self._look_into(self._catalogue.undecided.pop(0))
+        finally:
+            self._looking = False
+
+    async def _look_into(self, row: Row) -> None:
+        text, tail = self._catalogue.text, Tail(self.library / row.path)
+        while tail.advance(_SLICE) and tail.behind:
             await asyncio.sleep(0)
+        if text == self._catalogue.text:
+            self._catalogue.decide(row, tail)
+        await asyncio.sleep(0)
 
     def on_row_pane_moved(self, event: RowPane.Moved) -> None:
         chosen = self._list.chosen
         if event.pane is not self._list or chosen is None:
             return
-        path = self.library / chosen.row.path
-        if self.view.tail is None or self.view.tail.path != path:
+        self._show_newer()
+        if not self._shows(chosen):
             first = self.view.tail is None
-            self.view.open(path)
+            self.view.open(self.library / chosen.row.path, chosen.row.state == "running")
             if not first:
                 self.did("exchange")
+
+    def on_row_pane_stepped(self, event: RowPane.Stepped) -> None:
+        if event.pane is not self._list:
+            self.did("step")
+
+    def _shows(self, chosen: Judged) -> bool:
+        return self.view.tail is not None and self.view.tail.path == self.library / chosen.row.path
 
     # -- where to look
 
@@ -209,8 +243,8 @@ class StreamScreen(Screen[None]):
         self._look_at(self._parts[event.number])
 
     def _look_at(self, part: ExchangeList | TapePane) -> None:
-        self._show(part)  # first: what is not displayed cannot have the focus
-        part.focus()
+        self._show(part)
+        self.set_focus(part)  # at once: the next key may be in the queue already
 
     def on_descendant_focus(self) -> None:
         self._show_focused()
@@ -237,7 +271,11 @@ class StreamScreen(Screen[None]):
         self.did("pause")
 
     def action_back(self) -> None:
+        if self._prompt.display:
+            self._prompt.action_close()
+            return
         self._search = ""
+        self.workers.cancel_group(self, "search")
         self.remove_class("-zoomed")
 
     def action_copy(self) -> None:
@@ -253,11 +291,14 @@ class StreamScreen(Screen[None]):
         self.notify(f"copied {len(text):,} characters", timeout=2)
 
     def action_save(self) -> None:
-        pane = self.focused
-        if not isinstance(pane, RowPane):
-            return
+        if isinstance(self.focused, RowPane) and self.focused.count():
+            self._save(self.focused)
+
+    @work(exclusive=True, group="save")
+    async def _save(self, pane: RowPane) -> None:
+        rows = [text async for _, text in texts_of(pane, range(pane.count()))]
         try:
-            path = save("\n".join(pane.text(row) for row in range(pane.count())), str(pane.id))
+            path = save("\n".join(rows), str(pane.id))
         except OSError as error:
             self.notify(f"no file could be written: {error}", severity="error", markup=False)
             return
@@ -268,26 +309,40 @@ class StreamScreen(Screen[None]):
         self._poll()
 
     def action_open(self, view: str) -> None:
-        getattr(self._opener, view)()
+        if view == "detail" and self.focused is self._list:
+            self._enter_exchange()
+        else:
+            getattr(self._opener, view)()
 
     def on_row_pane_opened(self, event: RowPane.Opened) -> None:
         if event.pane is self._list:
-            self.view.panes[Pane.MACHINE].focus()
+            self._enter_exchange()
         else:
             self._opener.detail()
+
+    def _enter_exchange(self) -> None:
+        """From the list into what is selected there."""
+        if self.player is not None:
+            self._look_at(self.view.panes[Pane.MACHINE])
 
     def session_tapes(self) -> list[Path]:
         """The tapes of the selected exchange's session, the oldest first."""
         chosen = self._list.chosen
         if chosen is None:
             return []
-        rows = [entry.row for entry in self._list.entries if isinstance(entry, Judged)]
-        same = [row for row in rows if row.session == chosen.row.session]
+        here = chosen.row
+        # A filter may hide the request that has a call's result.
+        same = [
+            row
+            for row in self._catalogue.rows
+            if row.session == here.session and (row.id == here.id or not is_side(row))
+        ]
         return [self.library / row.path for row in sorted(same, key=lambda row: row.started)]
 
     def choose(self, tape: Path) -> None:
         """Select an exchange by its tape."""
-        self._list.choose(str(tape.relative_to(self.library)))
+        if not self._list.choose(str(tape.relative_to(self.library))):
+            self.notify("the filter hides this exchange; f changes it", timeout=4)
 
     def choose_when_there(self, id: str) -> None:
         """Select an exchange that is about to begin."""
@@ -311,10 +366,15 @@ class StreamScreen(Screen[None]):
     def action_search(self) -> None:
         if isinstance(self.focused, RowPane):
             self._searched = self.focused
-            self._prompt.ask("search", self._search)
+            self._ask("search", self._search)
 
     def action_filter(self) -> None:
-        self._prompt.ask("filter", self._catalogue.text)
+        self._ask("filter", self._catalogue.text)
+
+    def _ask(self, purpose: Purpose, text: str) -> None:
+        if isinstance(self.focused, ExchangeList | TapePane):
+            self._asked_in = self.focused
+        self._prompt.ask(purpose, text)
 
     def on_prompt_bar_entered(self, event: PromptBar.Entered) -> None:
         event.stop()
@@ -328,7 +388,7 @@ class StreamScreen(Screen[None]):
 
     def on_prompt_bar_closed(self, event: PromptBar.Closed) -> None:
         event.stop()
-        (self._searched if event.purpose == "search" else self._list).focus()
+        self._look_at(self._asked_in)
 
     def action_next(self, way: int) -> None:
         """The next match while there is a search, else the next finding."""
@@ -337,18 +397,19 @@ class StreamScreen(Screen[None]):
         elif self.view.go_to_finding(way):
             self.did("finding")
         else:
-            self.notify("no further finding", timeout=2)
+            self.notify("there is no finding in this exchange", timeout=2)
 
     @work(exclusive=True, group="search")
     async def _find(self, way: int) -> None:
-        pane = self._searched
-        rows = range(pane.cursor + 1, pane.count()) if way > 0 else range(pane.cursor - 1, -1, -1)
-        found = await first_match(rows, pane.text, self._search)
+        pane, wanted, before = self._searched, self._search, self._searched.cursor
+        found = await first_match(pane, pane.circle(way), wanted)
         if found is None:
-            self.notify(f"no further {self._search!r} in this pane", timeout=2, markup=False)
-        else:
-            pane.go(found)
-            self.did("search")
+            self.notify(f"no {wanted!r} in this pane", timeout=2, markup=False)
+            return
+        if (found - before) * way <= 0:
+            self.notify("the search went round", timeout=2)
+        pane.go(found)
+        self.did("search")
 
     def _filter_by(self, text: str) -> None:
         try:
@@ -356,6 +417,7 @@ class StreamScreen(Screen[None]):
         except FilterError as error:
             self._prompt.complain(error.message)
             return
+        self._asked_in = self._list
         self._prompt.action_close()
         self._poll()
         self.did("filter")

@@ -10,11 +10,12 @@ from rich.style import Style
 from textual.strip import Strip
 
 from workbench.library import Row
-from workbench.ui.display import strip_of, wrapped
+from workbench.ui.display import sentence, strip_of
 from workbench.ui.widgets.rowpane import RowPane
 from workbench.verdicts import Verdict
 
 Pieces = list[tuple[str, Style]]
+_INDENT = "   "
 SIGNS = {"error": "✖", "warning": "▲", "info": "●", "good": "✔", "running": "◌"}
 
 
@@ -56,11 +57,23 @@ class ExchangeList(RowPane):
         self.border_title = self.NAME
         self.entries: list[Entry] = []
         self.follow = False
+        self._met = 0.0  # when the newest exchange began that was there when the user last moved here
+
+    @property
+    def newer(self) -> int:
+        """Exchanges that began since the user was here."""
+        return sum(isinstance(entry, Judged) and entry.row.started > self._met for entry in self.entries)
+
+    def _meet(self) -> None:
+        started = (entry.row.started for entry in self.entries if isinstance(entry, Judged))
+        self._met = max(started, default=0.0)
 
     def show_entries(self, entries: Sequence[Entry]) -> None:
         """Another list; the selected exchange stays selected wherever it is now."""
         chosen = self.chosen
         self.entries = list(entries)
+        if chosen is None:
+            self._meet()
         places = {entry.row.path: at for at, entry in enumerate(self.entries) if isinstance(entry, Judged)}
         at = places.get(chosen.row.path, -1) if chosen is not None else -1
         if at < 0:
@@ -89,7 +102,14 @@ class ExchangeList(RowPane):
     def count(self) -> int:
         return len(self.entries)
 
+    def lead(self, row: int) -> int:
+        """The name of a session goes with its newest exchange."""
+        return int(row > 0 and isinstance(self.entries[row - 1], Session))
+
     def go(self, row: int, *, tell: bool = True) -> None:
+        if not self.entries:
+            return
+        self._meet()
         row = max(0, min(row, self.count() - 1))
         way = 1 if row >= self.cursor else -1
         for at in (
@@ -103,12 +123,15 @@ class ExchangeList(RowPane):
 
     def draw(self, row: int, width: int) -> Strip:
         entry = self.entries[row]
-        pieces = self._session(entry) if isinstance(entry, Session) else self._exchange(entry)
+        pieces = self._session(entry, width) if isinstance(entry, Session) else self._exchange(entry)
         return strip_of(pieces, width, self.look("plain"))
 
-    def _session(self, session: Session) -> Pieces:
+    def _session(self, session: Session, width: int) -> Pieces:
         folded = f" (+{session.folded} side)" if session.folded else ""
-        return [(f"─ {session.name} ", self.look("strong")), (f"{session.count}{folded}", self.look("dim"))]
+        numbers = f"{session.count}{folded}"
+        room = max(8, width - len(numbers) - 3)  # a client may call its sessions whatever it likes
+        name = session.name if len(session.name) <= room else f"{session.name[: room - 1]}…"
+        return [(f"─ {name} ", self.look("strong")), (numbers, self.look("dim"))]
 
     def _exchange(self, entry: Judged) -> Pieces:
         row = entry.row
@@ -130,21 +153,24 @@ class ExchangeList(RowPane):
         facts = entry.row
         ttfb = "–" if facts.ttfb is None else f"{facts.ttfb:.2f} s"
         took = "–" if facts.duration is None else f"{facts.duration:.1f} s"
-        pieces: Pieces = [
-            (f"   {entry.sentence}  ", self.look(_look(entry.level))),
-            (
-                f"{facts.model or '?'} · {facts.dialect} · {facts.state} · first byte {ttfb} · {took} · ",
-                self.look("dim"),
-            ),
-            (f"{facts.chunks} reads · {facts.calls} calls · {facts.id}", self.look("dim")),
-        ]
-        return wrapped(pieces, width, min(most, 4), self.look("plain"))
+        numbers = (
+            f"{facts.model or '?'} · {facts.dialect} · {facts.state} · first byte {ttfb} · {took} · "
+            f"{_number(facts.chunks, 'read')} · {_number(facts.calls, 'call')} · {facts.id}"
+        )
+        plain, room = self.look("plain"), width - len(_INDENT)
+        lines = sentence(entry.sentence, self.look(_look(entry.level)), room, min(most, 2), plain)
+        lines += sentence(numbers, self.look("dim"), room, min(most, 4) - len(lines), plain)
+        return [Strip.join((strip_of([(_INDENT, plain)], len(_INDENT), plain), line)) for line in lines]
 
     def text(self, row: int) -> str:
         entry = self.entries[row]
         if isinstance(entry, Session):
             return entry.name
         return f"{entry.sentence} {entry.row.model} {entry.row.dialect} {entry.row.id}"
+
+
+def _number(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _look(level: str) -> str:

@@ -6,6 +6,7 @@ from transformer import DIALECTS, Finding, Transition
 from workbench.player import Pane
 from workbench.player.tracks import Item
 from workbench.tape import Line
+from workbench.ui.holding import characters
 from workbench.ui.widgets.tapepane import Pieces, TapePane
 
 SIGNS = {"error": "✖", "warning": "▲", "info": "●"}
@@ -50,7 +51,7 @@ class MachinePane(TapePane):
         if isinstance(item, Line):
             return str(item.value.get("message"))
         assert isinstance(item, Transition) and self.player is not None
-        held = f" {item.held} characters are held back." if item.held else ""
+        held = f" Held back: {characters(item.held)}." if item.held else ""
         return f"{item.token}: {why(self.player.dialect, item)}.{held}"
 
     def details(self, item: Item) -> Pieces:

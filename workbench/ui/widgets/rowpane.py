@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,6 +16,8 @@ from textual.reactive import reactive
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
+
+from workbench.ui.display import strip_of
 
 _BAR, _THUMB = "│", "┃"
 _BACKED = {"cursor", "cursor-idle", "related", "mark"}  # components with a background of their own
@@ -60,6 +63,16 @@ class RowPane(Widget, can_focus=True):
             return self.pane
 
     @dataclass
+    class Stepped(Message):
+        """The user went one row on, or back."""
+
+        pane: RowPane
+
+        @property
+        def control(self) -> RowPane:
+            return self.pane
+
+    @dataclass
     class Opened(Message):
         """Enter, or a second click, on a row."""
 
@@ -74,10 +87,11 @@ class RowPane(Widget, can_focus=True):
         super().__init__(id=id, classes=classes)
         self.top = 0
         self.seen = 0  # rows there were when following stopped
+        self.empty = ""  # what is said where there are no rows
+        self._known = 0  # rows there were when it was last looked for more
         self._layout_of: list[tuple[int, int]] = []  # for each line of the screen: row, and line within it
         self._open: list[Strip] = []  # the selected row, opened
         self._styles: dict[str, Style] = {}
-        self._dragging = False
 
     # -- for subclasses
 
@@ -92,6 +106,10 @@ class RowPane(Widget, can_focus=True):
     def opened(self, row: int, width: int, most: int) -> list[Strip]:
         """More lines for the selected row, below it; none where one line says it all."""
         return []
+
+    def lead(self, row: int) -> int:
+        """How many rows above this one are to be seen along with it."""
+        return 0
 
     def text(self, row: int) -> str:
         """A row as it is searched and copied."""
@@ -115,7 +133,10 @@ class RowPane(Widget, can_focus=True):
 
     @property
     def _ground(self) -> Style:
-        return Style(bgcolor=self.rich_style.bgcolor)
+        style = self._styles.get("ground")
+        if style is None:
+            style = self._styles["ground"] = Style(bgcolor=self.rich_style.bgcolor)
+        return style
 
     def notify_style_update(self) -> None:
         self._styles.clear()
@@ -128,11 +149,15 @@ class RowPane(Widget, can_focus=True):
         """Rows that came since following stopped."""
         return 0 if self.follow else max(0, self.count() - self.seen)
 
-    def grown(self) -> None:
-        """There may be more rows than before."""
-        if self.follow and self.count():
-            self.set_reactive(RowPane.cursor, self.count() - 1)
+    def grown(self) -> bool:
+        """There may be more rows than before; True when the cursor has followed them."""
+        count = self.count()
+        follows = self.follow and count > self._known
+        self._known = count
+        if follows:
+            self.set_reactive(RowPane.cursor, count - 1)
         self.show()
+        return follows
 
     def show(self) -> None:
         """Draw it anew."""
@@ -160,8 +185,9 @@ class RowPane(Widget, can_focus=True):
     def _keep_in_sight(self, cursor: int, height: int, count: int) -> None:
         extra = len(self._open)
         if cursor >= 0:
-            if cursor < self.top:
-                self.top = cursor
+            lead = self.lead(cursor) if height > extra + 1 else 0
+            if cursor - lead < self.top:
+                self.top = cursor - lead
             elif cursor + extra >= self.top + height:
                 self.top = cursor + extra - height + 1
         self.top = max(0, min(self.top, count + extra - height))
@@ -170,7 +196,8 @@ class RowPane(Widget, can_focus=True):
         width = self.size.width - 1
         plain = self.look("plain")
         if y >= len(self._layout_of):
-            strip = Strip.blank(width, plain)
+            said = self.empty if y == 0 else ""
+            strip = strip_of([(f" {said}", self.look("dim"))], width, plain)
         else:
             row, line = self._layout_of[y]
             strip = self._open[line - 1] if line else self._drawn(row, width)
@@ -213,7 +240,7 @@ class RowPane(Widget, can_focus=True):
         lines = [
             (self._open[line - 1] if line else self.draw(row, width)).text for row, line in self._layout_of
         ]
-        return selection.extract("\n".join(lines)), "\n"
+        return selection.extract("\n".join(line.rstrip() for line in lines)), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
         self.refresh()
@@ -226,17 +253,28 @@ class RowPane(Widget, can_focus=True):
         if not count:
             return
         row = max(0, min(row, count - 1))
-        follows = row == count - 1
-        if self.follow and not follows:
-            self.seen = count
-        self.follow = follows
-        self.set_reactive(RowPane.cursor, row)
-        self.show()
+        self._select(row, follow=row == count - 1)
         if tell:
             self.post_message(self.Moved(self, row))
 
+    def _select(self, row: int, follow: bool) -> None:
+        if self.follow and not follow:
+            self.seen = self.count()
+        self.follow = follow
+        if row != self.cursor and self.is_attached and self.text_selection is not None:
+            self.screen.clear_selection()  # what was selected is not there any more
+        self.set_reactive(RowPane.cursor, row)
+        self.show()
+
+    def circle(self, way: int) -> Iterator[int]:
+        """All rows in the order in which a search meets them, the selected one last."""
+        at, count = max(self.cursor, -1), self.count()
+        yield from range(at + 1, count) if way > 0 else range(at - 1, -1, -1)
+        yield from range(at + 1) if way > 0 else range(count - 1, max(at, 0) - 1, -1)
+
     def action_move(self, by: int) -> None:
         self.go(self.cursor + by)
+        self.post_message(self.Stepped(self))
 
     def action_page(self, by: int) -> None:
         self.go(self.cursor + by * max(1, self.size.height - 2))
@@ -249,11 +287,19 @@ class RowPane(Widget, can_focus=True):
 
     def scroll_rows(self, by: int) -> None:
         """Look elsewhere; the selected row comes along only as far as it has to."""
-        height, count = self.size.height, self.count()
-        top = max(0, min(self.top + by, max(0, count - height)))
+        height, lines = self.size.height, self.count() + len(self._open)
+        top = max(0, min(self.top + by, lines - height))
         if top != self.top:
             self.top = top
-            self.go(max(top, min(self.cursor, top + max(0, height - 1 - len(self._open)))))
+            self.go(self._nearest_in_sight(top, height))
+
+    def _nearest_in_sight(self, top: int, height: int) -> int:
+        """The row nearest to the selected one that can be seen, opened, without scrolling."""
+        row = max(top, min(self.cursor, top + height - 1))
+        room, width = max(0, height // 2), self.size.width - 1
+        while row > top and row + len(self.opened(row, width, room)) >= top + height:
+            row -= 1
+        return row
 
     def row_at(self, y: int) -> int | None:
         return self._layout_of[y][0] if 0 <= y < len(self._layout_of) else None

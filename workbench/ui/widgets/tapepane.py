@@ -34,7 +34,7 @@ class TapePane(RowPane):
     def play(self, player: Player | None) -> None:
         """Show another tape."""
         self.player, self.lit, self.step = player, (), None
-        self.top, self.follow = 0, True
+        self.top, self.follow, self._known = 0, True, 0
         self.set_reactive(RowPane.cursor, -1)
         self.grown()
 
@@ -42,6 +42,22 @@ class TapePane(RowPane):
         if ranges != self.lit:
             self.lit = ranges
             self.refresh()
+
+    def go_along(self, row: int, follow: bool) -> None:
+        """Select what belongs to the selected row of another pane; that one decides whether to follow.
+
+        The last row of this pane may belong to a row that is not the last of its own: following from there
+        would tear the two apart.
+        """
+        if row < self.count():
+            self._select(row, follow)
+
+    def scroll_rows(self, by: int) -> None:
+        """Whoever turns the wheel on at the end wants to see what comes."""
+        top = self.top
+        super().scroll_rows(by)
+        if by > 0 and self.top == top and self.count() > self.size.height:
+            self.go(self.count() - 1)
 
     # -- rows
 

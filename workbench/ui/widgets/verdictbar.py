@@ -24,4 +24,5 @@ class VerdictBar(Static):
         second = content(facts).stylize("$text-muted")
         if alarm:
             second = Content.assemble(content(alarm).stylize("bold $text-warning"), "  ", second)
-        self.update(Content("\n").join([first, second]))
+        # Its height is fixed: no reason to lay out the whole screen anew, twenty times a second.
+        self.update(Content("\n").join([first, second]), layout=False)
