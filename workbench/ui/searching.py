@@ -7,15 +7,20 @@ import time
 from collections.abc import AsyncIterator, Iterable
 
 from workbench.ui.widgets.rowpane import RowPane
+from workbench.visible import visible_line
 
 _SLICE = 0.02
 
 
 async def first_match(pane: RowPane, rows: Iterable[int], wanted: str) -> int | None:
-    """The first of the rows whose text holds what is wanted, whatever its case."""
+    """The first of the rows whose text holds what is wanted, whatever its case.
+
+    What cannot be seen in a row is searched for as the row shows it: `\\x1b`.
+    """
     needle = wanted.casefold()
+    escaped = "\\" in needle
     async for row, text in texts_of(pane, rows):
-        if needle in text.casefold():
+        if needle in text.casefold() or (escaped and needle in visible_line(text).casefold()):
             return row
     return None
 

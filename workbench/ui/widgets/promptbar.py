@@ -12,12 +12,20 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from workbench.ui.display import content
+from workbench.visible import visible_line
 
 Purpose: TypeAlias = Literal["search", "filter"]
 _PLACEHOLDERS = {
     "search": "text in this pane; enter finds it, n and N go on",
     "filter": 'model:qwen verdict:leak finding:unclosed* has:call text:"…" -has:reasoning',
 }
+
+
+class PlainInput(Input):
+    """What is pasted may come from a stream: it is drawn like everything else that does."""
+
+    def replace(self, text: str, start: int, end: int) -> None:
+        super().replace(visible_line(text), start, end)
 
 
 class PromptBar(Horizontal):
@@ -45,7 +53,7 @@ class PromptBar(Horizontal):
         self.purpose: Purpose = "search"
         self._label = Static("", id="prompt-label", markup=False)
         self._problem = Static("", id="prompt-problem", markup=False)
-        self._input = Input(id="prompt-input", select_on_focus=True)
+        self._input = PlainInput(id="prompt-input", select_on_focus=True)
         self.display = False
 
     def compose(self) -> ComposeResult:
