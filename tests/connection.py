@@ -90,8 +90,8 @@ class Connection:
         self._gone = gone
         self._framing: Framing = "close"
         self._over = False  # we hang up, not the client
-        # drain() returns when the kernel has everything, not when asyncio's own buffer has room. Its TLS takes
-        # a limit of 0 for "always full" and might never return.
+        # drain() returns when the kernel has everything, not when asyncio's own buffer has room. Its TLS
+        # takes a limit of 0 for "always full" and might never return.
         if writer.get_extra_info("sslcontext") is None:
             writer.transport.set_write_buffer_limits(0)
         sock = writer.get_extra_info("socket")
