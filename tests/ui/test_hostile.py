@@ -125,16 +125,18 @@ def _visit(terminal: Terminal, key: str, sign: str) -> None:
     terminal.wait_for("─ Machine ─", "Next finding")
 
 
-@pytest.mark.parametrize("key", ["/", "f"])
-def test_such_text_can_be_searched_for(tmp_path: Path, library: Path, key: str):
-    """Pasted, as nobody can type it; what was there before is selected, and replaced."""
+@pytest.mark.parametrize(("key", "empty"), [("/", "enter finds it"), ("f", "model:qwen verdict:leak")])
+def test_such_text_can_be_searched_for(tmp_path: Path, library: Path, key: str, empty: str):
+    """Pasted, as nobody can type it."""
     with Terminal(tmp_path, "attach", "--library", str(library), size=(120, 36)) as terminal:
         terminal.wait_for(_NEWEST)
-        for number, text in enumerate((MARKUP, BIDI + INVISIBLE, CONTROLS, HOSTILE.replace("\x1b", ""))):
+        for text in (MARKUP, BIDI + INVISIBLE, CONTROLS, HOSTILE.replace("\x1b", "")):
             terminal.press(key)
             terminal.wait_for("esc Close")
-            terminal.write(f"\x1b[200~@{number}@{text}\x1b[201~")
-            terminal.until(lambda number=number: f"@{number}@".encode() in terminal.raw, "it is drawn")
+            terminal.press("clear")
+            terminal.wait_for(empty)
+            terminal.write(f"\x1b[200~@@{text}\x1b[201~")
+            terminal.wait_for("@@")  # it is drawn
             terminal.press("enter", "escape")
             terminal.wait_without("esc Close")
         leave(terminal)
