@@ -22,8 +22,11 @@ import pyte
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 20.0  # seconds; a slow machine is no failure
+# Escape as terminals send it that know the protocol which Textual asks for: a lone ESC and the next key in
+# one go would be that key with alt.
 _KEYS = {
-    "enter": "\r", "tab": "\t", "shift+tab": "\x1b[Z", "escape": "\x1b", "space": " ", "backspace": "\x7f",
+    "enter": "\r", "tab": "\t", "shift+tab": "\x1b[Z", "escape": "\x1b[27u", "space": " ",
+    "backspace": "\x7f",
     "up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D", "home": "\x1b[H", "end": "\x1b[F",
     "pageup": "\x1b[5~", "pagedown": "\x1b[6~",
     "clear": "\x15",  # ctrl+u
