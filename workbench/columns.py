@@ -12,6 +12,8 @@ from rich.cells import cell_len, set_cell_size
 
 from transformer import Delta, Finding, Transition
 from workbench.player import Pane, Player
+from workbench.player.rowtext import line_text, said_in, sender
+from workbench.player.runs import decoded
 from workbench.player.tracks import Item
 from workbench.tape import Line
 from workbench.verdicts import advice, facts_of_player, proof, verdict
@@ -38,8 +40,11 @@ def screen_width() -> int:
     return max(_NARROWEST, int(text)) if text.isdecimal() and text.isascii() and len(text) < 6 else WIDTH
 
 
-def columns(player: Player, width: int | None = None) -> Iterator[str]:
-    """The verdict, then a line for everything that became known, the one that proves it marked with `>`."""
+def columns(player: Player, width: int | None = None, until: int | None = None) -> Iterator[str]:
+    """The verdict, then a line for everything that became known, the one that proves it marked with `>`.
+
+    `until` is the last step to be shown; None: all of them.
+    """
     judged = verdict(facts_of_player(player))
     width = max(_NARROWEST, width or screen_width())
     yield from wrap(visible_line(f"{judged.level}: {judged.long}"), width)
@@ -49,7 +54,8 @@ def columns(player: Player, width: int | None = None) -> Iterator[str]:
     widths = _widths(width)
     yield "  " + _joined(_TITLES, widths)
     yield "  " + "─┼─".join("─" * size for size in widths)
-    for block in _blocks(player, proof(player, judged)):
+    steps = player.steps if until is None else until + 1
+    for block in _blocks(player, proof(player, judged), steps):
         for number, cells in enumerate(zip_longest(*block.cells, fillvalue="")):
             yield ("> " if number == block.proof else "  ") + _joined(cells, widths)
 
@@ -60,9 +66,9 @@ def _subject(player: Player) -> str:
     return f"{model}dialect {player.dialect}: {player.reads} reads, {len(player.data)} bytes"
 
 
-def _blocks(player: Player, marked: int | None) -> Iterator[_Block]:
+def _blocks(player: Player, marked: int | None, steps: int) -> Iterator[_Block]:
     block = _Block()
-    for step in range(player.steps):
+    for step in range(steps):
         pane, row = player.place(step)
         if pane is Pane.UPSTREAM and any(block.cells):
             yield block
@@ -90,13 +96,8 @@ def _cell(player: Player, item: Item) -> str:
 
 def _said(player: Player, read: int) -> str:
     """What a read says; its bytes as they came, where that is nothing."""
-    # Imported here: the rest of the workbench does without Textual when there is no screen.
-    from workbench.player.runs import decoded, runs_of
-
-    says = [decoded(player.data[run.start : run.end]) for run in runs_of(player, read) if run.says]
-    if says:
-        return f'"{"…".join(says)[:_LONGEST]}"'
-    return decoded(player.read(read)[:_LONGEST]).strip()
+    says = said_in(player, read)
+    return _quoted("…".join(says)) if says else decoded(player.read(read)[:_LONGEST]).strip()
 
 
 def _delta(delta: Delta) -> str:
@@ -106,18 +107,12 @@ def _delta(delta: Delta) -> str:
 
 
 def _line(line: Line) -> str:
-    value = line.value
-    if line.kind == "status":
-        return f"     {line.t:7.3f} HTTP {value.get('status')}"
     if line.kind == "finding":
-        return f"{value.get('level')}: {value.get('finding')}"
+        return f"{line.value.get('level')}: {line.value.get('finding')}"
     if line.kind == "sent":
-        return f"{value.get('by') or 'bytes'} {_quoted(line.data.decode('utf-8', 'backslashreplace'))}"
-    if line.kind == "end":
-        error = value.get("error")
-        said = error.get("message") if isinstance(error, dict) else error
-        return f"     {line.t:7.3f} end: {value.get('end')}{f', {said}' if said else ''}"
-    return f"{line.kind} {dict(value)}"
+        return f"{sender(line)} {_quoted(decoded(line.data))}"
+    timed = line.kind in ("status", "end")
+    return f"{f'     {line.t:7.3f} ' if timed else ''}{line_text(line)}"
 
 
 def _quoted(text: str) -> str:

@@ -60,6 +60,22 @@ def make_recipe(header: Mapping[str, Any], wishes: Wishes) -> Recipe:
     )
 
 
+def wished(header: Mapping[str, Any], wishes: Wishes) -> dict[str, Any]:
+    """The header of the tape that it would have been, had all been as the wishes say."""
+    changed = dict(header)
+    if wishes.dialect is not None:
+        changed["dialect"] = wishes.dialect
+    if wishes.switches:
+        changed["policy"] = {**_said(header, "policy"), **wishes.switches}
+    if wishes.request is not None:
+        changed["request"] = dict(wishes.request)
+    elif wishes.tools is not None:
+        # Where there is no request, everything is told that upstream says.
+        asked = _said(header, "request") or {"stream_options": {"include_usage": True}}
+        changed["request"] = {**asked, "tools": wishes.tools}
+    return changed
+
+
 def known_dialect(name: object) -> str:
     """The name of a dialect that exists, or a UserError that helps to find it."""
     if name is None:
@@ -111,6 +127,11 @@ def _object(header: Mapping[str, Any], key: str) -> dict[str, Any] | None:
     if value is not None and not isinstance(value, dict):
         raise UserError(f"the tape's {key} is not a JSON object")
     return value
+
+
+def _said(header: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = header.get(key)
+    return value if isinstance(value, dict) else {}
 
 
 def _now(header: Mapping[str, Any]) -> int | float:

@@ -13,7 +13,7 @@ from transformer import Delta, Finding, MessageTransformer, StreamTransformer, T
 from transformer.deltas import dumps
 from workbench.conformance import Check
 from workbench.paths import samples_dir
-from workbench.player import Pane, Player, Tail
+from workbench.player import Held, Pane, Player, Tail
 from workbench.player.links import linked, overlap
 from workbench.recipe import Wishes, make_recipe
 from workbench.tape import (
@@ -122,7 +122,10 @@ def test_held_back_text():
     held = player.held_at(player.steps - 1)
     assert held is not None and held.characters > 20 and held.channel == "content"
     assert held.since == 1.0, "the line break before the call waits, too"
-    assert player.held_at(0) is not None
+    second = player.rows(Pane.UPSTREAM).steps[1]
+    assert player.held_at(0) is None, "it has only just come"
+    assert player.held_at(second - 1) == Held(1, 1.0, "text", "content")
+    assert player.held_at(second) == player.held_at(second - 1), "what came has not been looked at yet"
     player.add([read_line(6.0, stream_of("</path>\n</read_file>"))])
     assert player.held_at(player.steps - 1) is None
 
@@ -152,7 +155,11 @@ def test_a_difference_to_what_was_sent_is_noticed():
     sent = then.feed(data) + then.finish()
     player = live(read_line(0, data), sent_line(0, sent), end_line(1, "done"))
     assert player.difference is not None
-    assert sent[: player.difference].endswith(b'"id":"'), "the ids are made otherwise today"
+    found = player.difference
+    assert sent[: found.byte].endswith(b'"id":"'), "the ids are made otherwise today"
+    assert sent[: found.byte].endswith(found.before) and len(found.before) == 120
+    assert sent[found.byte :].startswith(found.sent) and not found.made.startswith(found.sent[:40])
+    assert found.read == 0
     short = live(read_line(0, data), sent_line(0, b""), end_line(1, "done"))
     assert short.difference is None, "a tape without what was sent has nothing to compare"
 
@@ -244,7 +251,7 @@ def test_a_native_call_can_be_read_and_has_its_rail():
         (0, '{"path": '),
         (0, '"a.py"}'),
     ]
-    assert player.call_of_event == {0: 0, 1: 0, 2: 0}
+    assert [player.call_of(event) for event in range(4)] == [0, 0, 0, None]
 
 
 def test_checks_come_as_the_tape_grows():
@@ -310,9 +317,18 @@ def test_an_answer_that_came_whole(dialect: str, mark: bytes):
     assert not ranges or bytes(player.data[slice(*ranges[0][0])]) == b"Hello"
 
 
+@pytest.mark.parametrize("before", [(b"  ",), (b"\n", b" \n"), (BOM,)])
+def test_blanks_before_a_message_do_not_make_it_a_stream(before: tuple[bytes, ...]):
+    """Some servers send them while they think."""
+    body = dump_line(message(CALL))
+    player = answered(body, *before, body)
+    assert player.mode == "message" and player.difference is None
+    assert player.completion == answered(body).completion
+
+
 def test_a_message_is_compared_with_what_was_sent():
     body = dump_line(message(CALL))
-    assert answered(body, sent=b'{"id":"other"}').difference == len('{"id":"')
+    assert answered(body, sent=b'{"id":"other"}').difference.byte == len('{"id":"')
     assert answered(body, sent=b'{"id":"chatcmpl-1"').difference is not None, "it was cut short"
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from workbench.atomicfile import PRIVATE, replace_file
 from workbench.errors import UserError
 from workbench.output import Painted
 from workbench.readable import painted_difference
-
-_PRIVATE = 0o600  # such files tend to hold keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +35,12 @@ class Rewriting:
             target = self.path.resolve()
             if self.before is None:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                _replace(target, self.after, _PRIVATE)
+                replace_file(target, self.after, PRIVATE)  # such files tend to hold keys
                 return None
             mode = target.stat().st_mode & 0o7777
             backup = _free(self.path.with_name(f"{self.path.name}.bak-{now:%Y%m%d-%H%M%S}"))
-            _replace(backup, self.before, mode)
-            _replace(target, self.after, mode)
+            replace_file(backup, self.before, mode)
+            replace_file(target, self.after, mode)
             return backup
         except OSError as error:
             raise UserError(f"cannot write {error.filename or self.path}: {error.strerror}") from None
@@ -66,19 +62,3 @@ def _free(path: Path) -> Path:
         number += 1
         free = path.with_name(f"{path.name}-{number}")
     return free
-
-
-def _replace(path: Path, data: bytes, mode: int) -> None:
-    """Whoever reads the file meanwhile gets all of the old version or all of the new one."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, mode)
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise

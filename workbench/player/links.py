@@ -13,7 +13,14 @@ _REACH = 400
 
 
 def overlap(one: Ranges, other: Ranges) -> bool:
-    return any(start < stop and begin < end for start, end in one for begin, stop in other)
+    """Whether they have a byte in common. Both are in the order of the stream, and may be long."""
+    at = 0
+    for start, end in one:
+        while at < len(other) and other[at][1] <= start:
+            at += 1
+        if at < len(other) and other[at][0] < end:
+            return True
+    return False
 
 
 def linked(player: Player, pane: Pane, row: int, other: Pane) -> int | None:

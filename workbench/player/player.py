@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 from transformer import Delta, Event, Finding, MessageTransformer, Span, StreamTransformer, Transition
 from transformer.deltas import dumps
+from transformer.provenance import SourceMap
 from transformer.records import Ranges
 from workbench.conformance import Check, Conformance
 from workbench.errors import UserError
 from workbench.player.bodies import begins_object, object_in
-from workbench.player.comparison import Comparison
+from workbench.player.comparison import Comparison, Difference
 from workbench.player.panes import Pane
+from workbench.player.rails import Rails
 from workbench.player.tracks import Item, Tracks
 from workbench.recipe import Recipe, Wishes, make_recipe
 from workbench.tape import Line
 
 # A streamed answer; one that came whole; nothing to convert (another endpoint, an error).
 Mode: TypeAlias = Literal["stream", "message", "plain"]
+_PLACES = 4096  # spans whose bytes are remembered: some screens full
 
 
 class Player(Tracks):
@@ -37,6 +42,7 @@ class Player(Tracks):
         self.mode: Mode = "plain"
         self.status: dict[str, int] = {}  # by side
         self._recipe = self._make_recipe(wishes or Wishes())
+        self._blank = True  # nothing has come that could tell what it is
         self._stream: StreamTransformer | None = None
         self._message: MessageTransformer | None = None
         self._whole: dict[str, Any] | None = None  # what it made
@@ -44,8 +50,10 @@ class Player(Tracks):
         self._conformance: Conformance | None = None
         self._taken = 0  # records of the transformer
         self._comparison = Comparison()
-        self._events: list[int] = []  # where each event ends in `data`
-        self.call_of_event: dict[int, int] = {}  # the call that an event has text of
+        self._events = array("q")  # where each event ends in `data`
+        self._events_known = array("q")  # the step with which each event was whole
+        self._rails = Rails()
+        self._places: dict[Span, Ranges] = {}
 
     # -- what is known
 
@@ -64,8 +72,8 @@ class Player(Tracks):
         return self._stream.completion if self._stream is not None else self._whole
 
     @property
-    def difference(self) -> int | None:
-        """The first byte the client got that today's code would not send."""
+    def difference(self) -> Difference | None:
+        """Where what the client got is not what today's code would send."""
         return self._comparison.difference
 
     @property
@@ -85,22 +93,46 @@ class Player(Tracks):
         span = None if isinstance(item, Line) else item.span
         return self._resolved(span) if span is not None else ()
 
+    def bytes_at(self, step: int) -> Ranges:
+        """The upstream bytes behind the row that a step made."""
+        return self.bytes_of(self.item(*self.place(step))) if step >= 0 else ()
+
     def _resolved(self, span: Span) -> Ranges:
         source = self._stream or self._message
         if source is None:
             return ()
         if span.channel:
-            return source.bytes_of(span)
+            return self._located(source, span)
         event = self.event(span.event)
         return () if event is None else ((event.start, event.end),)
+
+    def _located(self, source: StreamTransformer | MessageTransformer, span: Span) -> Ranges:
+        """Finding bytes means reading the JSON of events again, and a screen asks for the same ones often."""
+        found = self._places.get(span)
+        if found is None:
+            if len(self._places) >= _PLACES:
+                self._places.clear()
+            found = self._places[span] = source.bytes_of(span)
+        return found
 
     def event(self, number: int) -> Event | None:
         source = self._stream or self._message
         events = source._journal.events.items if source is not None else []
         return events[number] if 0 <= number < len(events) else None
 
-    def events_in(self, number: int) -> list[Event]:
-        """The events that a read has a part of."""
+    @property
+    def sources(self) -> Mapping[tuple[int, str], SourceMap]:
+        """By choice and channel: in which string of which event each character of the text stands."""
+        if self._stream is not None:
+            return self._stream._answer.sources
+        return self._message._sources if self._message is not None else {}
+
+    def call_of(self, event: int, step: int | None = None) -> int | None:
+        """The call that an event has text of, as far as that was known at a step; None means: now."""
+        return self._rails.call_of(event, self.steps if step is None else step)
+
+    def events_in(self, number: int, step: int | None = None) -> list[Event]:
+        """The events that a read has a part of and that were whole at a step; None means: now."""
         source = self._stream or self._message
         if source is None:
             return []
@@ -108,7 +140,7 @@ class Player(Tracks):
         start, end = self.starts[number], self.read_end(number)
         found = []
         for at in range(bisect_right(self._events, start), len(events)):
-            if events[at].start >= end:
+            if events[at].start >= end or (step is not None and self._events_known[at] > step):
                 break
             found.append(events[at])
         return found
@@ -139,15 +171,15 @@ class Player(Tracks):
         self._line(Pane.CLIENT if side == "client" else Pane.UPSTREAM, line)
 
     def _read(self, t: float, data: bytes) -> None:
-        if not self.times:
+        if self._blank:
             self._choose_mode(data)
         self._came(t, data)
         sent = len(self.panes[Pane.CLIENT])
         if (stream := self._stream) is not None:
             made = self._safely(lambda: stream.feed(data))
             if not self._collected:
-                self._comparison.made(made)
-            self._collect()
+                self._comparison.made(made, self.reads - 1)
+            self._collect(self.steps - 1)
         elif len(self.data) >= self._next_try:
             # A whole answer is one read. One that came in several is not to be parsed with each of them.
             self._next_try = 2 * len(self.data)
@@ -155,14 +187,18 @@ class Player(Tracks):
         self._note_held(self.unaccounted, moves=len(self.panes[Pane.CLIENT]) > sent)
 
     def _choose_mode(self, data: bytes) -> None:
-        """What kind of answer this is; its first bytes tell where the header does not."""
+        """What kind of answer this is; its first bytes tell where the header does not.
+
+        A stream, as long as there is nothing but blanks: some servers send them to keep a connection open.
+        """
+        self._blank = not data.removeprefix(BOM_UTF8).strip()
         refused = not 200 <= self.status.get("upstream", 200) < 300
         if self._recipe is None or self.header.get("kind") == "relay" or refused:
             return
         if begins_object(data) and self.header.get("stream") is not True:
-            self.mode, self._message = "message", self._recipe.message("all")
+            self.mode, self._stream, self._message = "message", None, self._recipe.message("all")
             self._conformance = Conformance(self._message.setting, streamed=False)
-        else:
+        elif self._stream is None:
             self.mode, self._stream = "stream", self._recipe.stream("all")
             self._conformance = Conformance(self._stream.setting)
 
@@ -187,8 +223,8 @@ class Player(Tracks):
             self._whole = message.convert(value, data)
             return data if message.setting.raw else dumps(self._whole)
 
-        self._comparison.made(self._safely(convert))
-        self._collect()
+        self._comparison.made(self._safely(convert), self.reads - 1)
+        self._collect(self.steps)
 
     def _safely(self, work: Callable[[], bytes]) -> bytes:
         """A failure of the transformer is something to show, never something to crash on."""
@@ -198,8 +234,8 @@ class Player(Tracks):
             self.problem = self.problem or f"the transformer failed: {type(error).__name__}: {error}"
             return b""
 
-    def _collect(self) -> None:
-        """New records become rows."""
+    def _collect(self, since: int) -> None:
+        """New records become rows; `since` is the step with which what they come from was there."""
         source = self._stream or self._message
         assert source is not None and self._conformance is not None
         all_records = source.records
@@ -207,6 +243,7 @@ class Player(Tracks):
             record = all_records[number]
             if isinstance(record, Event):
                 self._events.append(record.end)
+                self._events_known.append(since)
                 self._show_checks(self._conformance.event(record))
             elif isinstance(record, Delta):
                 self._record(Pane.CLIENT, self._named(record) if record.kind == "native" else record)
@@ -218,12 +255,12 @@ class Player(Tracks):
 
     def _belongs(self, step: Transition, call: int) -> None:
         """The events that a step's text came in; a marker may have begun some events before."""
-        self.call_of_event[step.event] = call
-        if step.event - 1 in self.call_of_event:
+        self._rails.add(step.event, call, self.steps)
+        if self._rails.knows(step.event - 1):
             return
         for start, _ in self._resolved(step.span)[:1]:
             for number in range(bisect_right(self._events, start), step.event):
-                self.call_of_event.setdefault(number, call)
+                self._rails.add(number, call, self.steps)
 
     def _show_checks(self, checks: Iterable[Check]) -> None:
         for check in checks:
@@ -235,7 +272,7 @@ class Player(Tracks):
         native = self._conformance.natives.get(delta.choice)
         if native is None:
             return delta
-        self.call_of_event[delta.event] = native.call
+        self._rails.add(delta.event, native.call, self.steps)
         return replace(delta, call=native.call, text=native.text)
 
     def _was_sent(self, line: Line) -> None:
@@ -261,8 +298,8 @@ class Player(Tracks):
         if (stream := self._stream) is not None:
             made = self._safely(lambda: stream.fail(error) if broke else stream.finish())
             whole = self._safely(lambda: dumps(stream.completion)) if self._collected else made
-            self._comparison.made(whole)
-            self._collect()
+            self._comparison.made(whole, self.reads - 1)
+            self._collect(self.steps)
         elif self._message is not None:
             self._read_whole()
         self._comparison.end()

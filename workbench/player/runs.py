@@ -30,12 +30,12 @@ def decoded(data: bytes | bytearray) -> str:
     return data.decode("utf-8", "backslashreplace")
 
 
-def runs_of(player: Player, read: int) -> list[Run]:
-    """A read as framing and what is said, in turns."""
+def runs_of(player: Player, read: int, step: int | None = None) -> list[Run]:
+    """A read as framing and what is said, in turns, as far as that was known at a step; None means: now."""
     start, end = player.starts[read], player.read_end(read)
     runs: list[Run] = []
     at = start
-    for begin, stop in _said(player, read, start, end):
+    for begin, stop in _said(player, read, start, end, step):
         begin, stop = max(begin, at), min(stop, end)
         if begin < stop:
             runs += [Run(at, begin, False), Run(begin, stop, True)]
@@ -44,11 +44,11 @@ def runs_of(player: Player, read: int) -> list[Run]:
     return [run for run in runs if run.start < run.end]
 
 
-def _said(player: Player, read: int, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _said(player: Player, read: int, start: int, end: int, step: int | None) -> Iterator[tuple[int, int]]:
     if player.mode == "message":
         yield from (match.span(1) for match in _SAYS.finditer(player.data, start, end))
         return
-    for event in player.events_in(read):
+    for event in player.events_in(read, step):
         yield from _said_in(event)
 
 

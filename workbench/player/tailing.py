@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from workbench.player.player import Player
-from workbench.tape import TapeError, TapeReader
+from workbench.recipe import Wishes, wished
+from workbench.tape import Line, TapeError, TapeReader
 
 _BLOCK = 16 << 10
 
 
 class Tail:
-    """Reads on from where it stopped. `player` is None until the header has come."""
+    """Reads on from where it stopped. `player` is None until the header has come.
 
-    def __init__(self, path: Path) -> None:
+    With wishes it is a variant: the same reads, converted otherwise than they were then.
+    """
+
+    def __init__(self, path: Path, wishes: Wishes | None = None) -> None:
         self.path = path
         self.player: Player | None = None
         self.problem: str | None = None  # why this cannot be shown
         self.done = 0  # bytes read
         self.size = 0  # bytes there are
         self._reader = TapeReader()
+        self._wishes = wishes if wishes != Wishes() else None
+
+    @property
+    def name(self) -> str:
+        return self.path.name
 
     @property
     def behind(self) -> bool:
@@ -48,6 +59,16 @@ class Tail:
         self.done += len(data)
         lines = self._reader.feed(data)
         if self.player is None and self._reader.header is not None:
-            self.player = Player(self._reader.header)
+            self.player = Player(self._header(self._reader.header))
         if self.player is not None:
-            self.player.add(lines)
+            self.player.add(lines if self._wishes is None else (one for one in lines if not was_sent(one)))
+
+    def _header(self, header: Mapping[str, Any]) -> Mapping[str, Any]:
+        if self._wishes is None:
+            return header
+        return wished(header, self._wishes) | {"variant_of": self.name}
+
+
+def was_sent(line: Line) -> bool:
+    """Whether the transformer sent this then, which says nothing about a variant."""
+    return line.kind == "sent" and "by" not in line.value

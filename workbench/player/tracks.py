@@ -39,6 +39,7 @@ class Tracks:
         self.times = array("d")  # of the reads
         self.starts = array("q")  # of the reads, in `data`
         self.rows_of_reads = array("q")  # in the upstream pane
+        self.rows_of_moves = array("q")  # of the transitions, in the machine pane
         self.held = array("q")  # characters held back once a read has been worked on
         self._held_from = array("q")  # the read with which that began
         self.records: list[Record] = []
@@ -74,6 +75,10 @@ class Tracks:
         """The read that a byte came in."""
         return max(0, bisect_right(self.starts, byte) - 1)
 
+    def step_of_read(self, number: int) -> int:
+        """The step with which a read came."""
+        return self.panes[Pane.UPSTREAM].steps[self.rows_of_reads[number]]
+
     def item(self, pane: Pane, row: int) -> Item:
         """What a row stands for: a read's number, a record, or a line of the tape."""
         ref = self.panes[pane].refs[row]
@@ -92,26 +97,53 @@ class Tracks:
         pane = Pane(self.panes_of_steps[step])
         return pane, bisect_left(self.panes[pane].steps, step)
 
+    def last_read(self, step: int) -> int:
+        """The last read that had come when a step had been made; -1: none."""
+        return bisect_left(self.rows_of_reads, self.panes[Pane.UPSTREAM].known_at(step)) - 1
+
+    def known_bytes(self, step: int) -> int:
+        """How much upstream had sent when a step had been made."""
+        read = self.last_read(step)
+        return self.read_end(read) if read >= 0 else 0
+
     def held_at(self, step: int) -> Held | None:
         """What was held back once a step had been made."""
-        rows = self.panes[Pane.UPSTREAM]
-        at = rows.known_at(step) - 1
-        while at >= 0 and rows.refs[at] < 0:
-            at -= 1
-        read = rows.refs[at] if at >= 0 else -1
-        if read < 0 or not self.held[read]:
+        read = self.last_read(step)
+        if read < 0:
             return None
-        last = self._last_transition(step)
+        last = self.last_transition(step)
+        characters = self._characters_held(step, read, last)
+        if not characters:
+            return None
         state, channel = ("", "") if last is None else (last.to, last.span.channel)
-        return Held(self.held[read], self.times[self._held_from[read]], state, channel)
+        return Held(characters, self.times[self._first_held(read)], state, channel)
 
-    def _last_transition(self, step: int) -> Transition | None:
+    def _first_held(self, read: int) -> int:
+        """The read with which what is held began to be; one that ends it still has it from before."""
+        if self.held[read]:
+            return self._held_from[read]
+        return self._held_from[read - 1] if read and self.held[read - 1] else read
+
+    def _characters_held(self, step: int, read: int, last: Transition | None) -> int:
+        """In the middle of what a read leads to, its transitions say it; before them it is as it was."""
+        following = self.rows_of_reads[read] + 1
+        steps = self.panes[Pane.UPSTREAM].steps
+        end = steps[following] if following < len(steps) else self.steps
+        if step >= end - 1:
+            return self.held[read]
+        if last is not None and last.read == read:
+            return last.held
+        return self.held[read - 1] if read else 0
+
+    def last_transition(self, step: int) -> Transition | None:
+        """The last move of a machine; its `to` is the state that the answer is in."""
         rows = self.panes[Pane.MACHINE]
-        for at in range(rows.known_at(step) - 1, -1, -1):
-            ref = rows.refs[at]
-            if ref >= 0 and isinstance(record := self.records[ref], Transition):
-                return record
-        return None
+        at = bisect_left(self.rows_of_moves, rows.known_at(step)) - 1
+        if at < 0:
+            return None
+        record = self.records[rows.refs[self.rows_of_moves[at]]]
+        assert isinstance(record, Transition)
+        return record
 
     # -- more of it
 
@@ -134,6 +166,8 @@ class Tracks:
         self.held.append(characters)
 
     def _record(self, pane: Pane, record: Record) -> None:
+        if isinstance(record, Transition):
+            self.rows_of_moves.append(len(self.panes[pane]))
         self.records.append(record)
         self._row(pane, len(self.records) - 1)
 
