@@ -11,7 +11,7 @@ CATALOGUE: Mapping[str, tuple[Level, str]] = {
     # a call that did not become one
     "unclosed-parameter": (
         "error",
-        "the parameter {parameter} is not closed before </{tool}>, so this call to {tool} went to the client "
+        "the parameter {parameter} is not closed before {closing}, so this call to {tool} went to the client "
         "as text",
     ),
     "truncated-call": ("error", "the answer ended in the middle of a call to {tool}; {fate}"),

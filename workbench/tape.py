@@ -115,6 +115,11 @@ class TapeReader:
         lines = [self._line(text) for text in whole.split(b"\n")]
         return [line for line in lines if line is not None]
 
+    def settle(self) -> list[Line]:
+        """For now there is no more: a last line without line feed counts if it is whole, else it may grow."""
+        whole = self.rest.rstrip().endswith(b"}") and _parse(self.rest.removeprefix(BOM)) is not None
+        return self.close() if whole else []
+
     def close(self) -> list[Line]:
         """At the end of the file: a last line without line feed counts if it is whole, else it is named."""
         rest, self.rest = self.rest, b""

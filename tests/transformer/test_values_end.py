@@ -732,3 +732,27 @@ def test_kimi_k2_outside_a_string_a_token_ends_the_call() -> None:
     got, transformer = run("kimi-k2", stream_of(text), tools=TOOLS)
     assert got.calls == [("read", '{"path":"a"'), ("read", '{"path":"b"}')]
     assert codes(transformer) == ["repaired-call", "invalid-arguments"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        (
+            "<keep><path></path><text>\n<keep></text></keep></text></keep>",
+            "",
+            [("keep", {"path": "", "text": "<keep></text></keep>"})],
+            ["unknown-tool"],
+        ),
+        (
+            "<keep><path>a</path><b>x</path><c>y</c>z</b></keep>",
+            "",
+            [("keep", {"path": "a", "b": "x</path><c>y</c>z"})],
+            ["unknown-tool"],
+        ),
+        ("<keep><path>a</path><b><b></b></b></keep>", "<keep><path>a</path><b><b></b></b></keep>", [], []),
+    ],
+    ids=["an example inside a later parameter", "an element inside a later parameter", "no structure at all"],
+)
+def test_parameters_of_an_unknown_tool_that_were_looked_ahead_into(row: Row):
+    """Where they end was decided on the way: whoever looks for the first closing tag again finds another."""
+    check("roo-xml", row)

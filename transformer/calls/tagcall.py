@@ -15,13 +15,14 @@ class TagCall:
     Text of the call is kept in regions: `past` is certain, `region` is the open value and what
     may be behind it. Offsets inside the region begin at the value's first character.
     `end` is where the value ends if structure follows, `ahead` the elements looked ahead into
-    (their name, and the end of the value if they turn out to be parameters).
+    (their name, the end of the value if they turn out to be parameters, and where their own begins);
+    `elements` those of them that turned out to be whole (their name, where their value begins and ends).
     """
 
     __slots__ = (
-        "ahead", "begun", "closer", "depth", "dropped", "end", "fragments", "given", "id", "index", "key",
-        "key_start", "live", "name", "offered", "pair", "past", "region", "region_start", "settled", "size",
-        "start", "tool", "unsent",
+        "ahead", "begun", "closer", "depth", "dropped", "elements", "end", "fragments", "given", "id",
+        "index", "key", "key_start", "live", "name", "offered", "pair", "past", "region", "region_start",
+        "settled", "size", "start", "tool", "unsent",
     )  # fmt: skip
 
     def __init__(
@@ -49,7 +50,8 @@ class TagCall:
         self.key = ""
         self.key_start = start  # where the tag of the open parameter begins
         self.end = -1
-        self.ahead: dict[str, int] = {}
+        self.ahead: dict[str, tuple[int, int]] = {}
+        self.elements: list[tuple[str, int, int]] = []
         self.depth = 0  # nested examples of this call that are open in the value
         self.pair: int | None = None  # the first end of the value inside an example
 
@@ -74,7 +76,7 @@ class TagCall:
         self.region_start = m.pos
         self.key = key
         self.end = -1
-        self.ahead = {}
+        self.ahead, self.elements = {}, []
         self.depth = 0
         self.pair = None
         self.unsent = Text()
@@ -103,7 +105,8 @@ class TagCall:
         sent = len(region) - self.unsent.size
         self.region, self.unsent = Text(region[:end]), Text(region[sent:end])
         self.size -= size_of(region[end:])
-        self.end, self.depth, self.pair, self.ahead = -1, 0, None, {}
+        self.end, self.depth, self.pair = -1, 0, None
+        self.ahead, self.elements = {}, []
         return region[end:]
 
     def also(self, m: Machine, key: str, raw: str, start: int) -> None:
@@ -141,6 +144,7 @@ class TagCall:
         twin.fragments = self.fragments.clone()
         twin.past, twin.region, twin.unsent = self.past.clone(), self.region.clone(), self.unsent.clone()
         twin.given, twin.ahead = self.given.copy(), self.ahead.copy()
+        twin.elements = self.elements.copy()
         return twin
 
 

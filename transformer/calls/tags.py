@@ -115,7 +115,9 @@ def _tell_unclosed(m: Machine, closing: str) -> None:
     """The call ends, but its value does not: there is no closing tag, or no structure behind it."""
     call: TagCall = m.call
     if call.closing_tag not in str(call.region):
-        m.found("unclosed-parameter", call.key_start, m.pos, parameter=call.key, tool=call.name)
+        m.found(
+            "unclosed-parameter", call.key_start, m.pos, parameter=call.key, tool=call.name, closing=closing
+        )
     elif call.offered:
         reason = f"behind {call.closing_tag} stands neither a parameter nor {closing}"
         m.found("malformed-call", call.key_start, m.pos, tool=call.name, reason=reason)

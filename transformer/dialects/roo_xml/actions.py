@@ -5,7 +5,7 @@ from __future__ import annotations
 from transformer.calls.tagcall import TagCall, deliver, leave, release
 from transformer.calls.tags import end_at_pair, give_up, open_parameter, tell_unfinished
 from transformer.dialects.roo_xml.repair import repair
-from transformer.dialects.roo_xml.tokens import TAG, State
+from transformer.dialects.roo_xml.tokens import State
 from transformer.machine import Machine
 
 
@@ -45,15 +45,18 @@ def complete_empty_call(m: Machine, text: str, name: str) -> None:
 def maybe_end(m: Machine, text: str, name: str) -> None:
     """A closing tag: of an element looked ahead into it decides about an earlier end of the value."""
     call: TagCall = m.call
-    call.end = call.ahead.pop(name, call.region.size)
+    here = call.region.size
+    call.end, begin = call.ahead.pop(name, (here, -1))
+    if begin >= 0:
+        call.elements.append((name, begin, here))
     call.add(text)
 
 
 def look_ahead(m: Machine, text: str, name: str) -> None:
     """An element the schema doesn't know: the value ended before it only if it is whole."""
     call: TagCall = m.call
-    call.ahead[name] = min(call.end, call.ahead.get(name, call.end))
     call.add(text)
+    call.ahead.setdefault(name, (call.end, call.region.size))
 
 
 def next_parameter(m: Machine, text: str, name: str) -> None:
@@ -70,21 +73,20 @@ def complete_call(m: Machine, text: str, name: str) -> None:
 def _end_value(m: Machine) -> None:
     """The value ends where it could; whole elements behind it are parameters too."""
     call: TagCall = m.call
-    start = call.region_start + call.end
-    key, behind = call.key, call.commit(m, call.end)
-    pos = len(key) + 3
-    while opening := TAG.search(behind, pos):
-        name = opening.group(2)
-        end = behind.index(f"</{name}>", opening.end())
-        call.also(m, name, behind[opening.end() : end], start + opening.end())
-        pos = end + len(name) + 3
+    start, at = call.region_start, call.end
+    behind = call.commit(m, at)
+    for name, begin, end in sorted(call.elements, key=lambda element: element[1]):
+        if begin > at:  # another one inside it is a part of its value
+            call.also(m, name, behind[begin - call.end : end - call.end], start + begin)
+            at = end
 
 
 def break_off(m: Machine, text: str, name: str) -> None:
     """The call before it was malformed: it is text, and a new one begins."""
     call: TagCall = m.call
     start, end = call.key_start, m.pos - len(text)
-    m.found("unclosed-parameter", start, end, parameter=call.key, tool=call.name)
+    closing = f"</{call.name}>"
+    m.found("unclosed-parameter", start, end, parameter=call.key, tool=call.name, closing=closing)
     if call.begun:
         leave(m, end)
     else:
