@@ -19,14 +19,18 @@ from workbench.commands.serve import serve
 from workbench.commands.transform import Out, transform
 from workbench.commands.ui import attach, on_terminal, ui
 from workbench.config import Flags
-from workbench.inputs import Kind
 from workbench.options import (
+    ChunkOption,
     DialectOption,
+    KindOption,
     LibraryOption,
     ListenOption,
+    PolicyOption,
     PortOption,
     SwitchesOption,
+    TapeDialectOption,
     TokenOption,
+    ToolsOption,
     UpstreamOption,
     pattern,
 )
@@ -100,34 +104,50 @@ def demo_command(
     raise typer.Exit(demo(keep, no_live))
 
 
+@app.command("replay")
+def replay_command(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE…|samples|-",
+            show_default=False,
+            help="Tapes, SSE captures, model texts, folders of them; or the built-in samples.",
+        ),
+    ] = None,
+    new: Annotated[bool, typer.Option("--new", help="Begin with a text that you paste.")] = False,
+    dialect: TapeDialectOption = None,
+    tools: ToolsOption = None,
+    switches: PolicyOption = None,
+    kind: KindOption = None,
+    chunk: ChunkOption = None,
+    step: Annotated[
+        str | None,
+        typer.Option("--at", metavar="PLACE", help="Begin there: 120, 1.5s, @512, read 12, finding 1, end."),
+    ] = None,
+) -> None:
+    """Step through saved streams, forwards and backwards; edit them, and see what would have happened.
+
+    `workbench replay samples` offers the built-in collection of good and malformed streams. Without a
+    terminal it prints the three columns; the exit code is then 1 when there was a finding of level error.
+    """
+    from workbench.commands.replay import replay
+
+    raise typer.Exit(replay(files or [], new, dialect, tools, switches or [], kind, chunk, step))
+
+
 @app.command("transform")
 def transform_command(
     file: Annotated[
         str | None, typer.Argument(metavar="FILE|-", show_default=False, help="A stream, a text or a tape.")
     ] = None,
-    dialect: Annotated[
-        str | None, typer.Option("--dialect", "-d", help="How the model writes calls; a tape knows it.")
-    ] = None,
-    tools: Annotated[
-        str | None,
-        typer.Option("--tools", metavar="FILE", help="JSON: a list of tools, or a request with one."),
-    ] = None,
-    switches: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A switch of the policy; repeatable."),
-    ] = None,
-    kind: Annotated[Kind | None, typer.Option("--as", help="What FILE is, where the guess is wrong.")] = None,
+    dialect: TapeDialectOption = None,
+    tools: ToolsOption = None,
+    switches: PolicyOption = None,
+    kind: KindOption = None,
     out: Annotated[
         Out, typer.Option("--out", help="The client's bytes, the whole message, every record.")
     ] = "sse",
-    chunk: Annotated[
-        str | None,
-        typer.Option(
-            "--chunk",
-            metavar="N|bytes|lines|random:SEED",
-            help="Cut the input like this (a text: its characters); default: a tape's own reads, else whole.",
-        ),
-    ] = None,
+    chunk: ChunkOption = None,
 ) -> None:
     """Convert one answer of a model.
 
@@ -143,16 +163,11 @@ def prompt_command(
         str | None,
         typer.Argument(metavar="REQUEST|-", show_default=False, help="A request body (JSON), or a tape."),
     ] = None,
-    dialect: Annotated[
-        str | None, typer.Option("--dialect", "-d", help="How the model writes calls; a tape knows it.")
-    ] = None,
+    dialect: TapeDialectOption = None,
     template: Annotated[
         str | None, typer.Option("--prompt", metavar="FILE", help="Use this template, an edited copy.")
     ] = None,
-    switches: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A switch of the policy, such as tools=inject."),
-    ] = None,
+    switches: PolicyOption = None,
     out: Annotated[
         Show, typer.Option("--out", help="The whole body, its system message, what was changed.")
     ] = "body",

@@ -40,13 +40,13 @@ def convert(given: Input, recipe: Recipe, chunking: Chunking | None, records: Ke
 
 def _reads(given: Input, chunking: Chunking | None) -> Iterable[bytes]:
     if given.kind == "text":
-        return _text_reads(chunking.cut(given.text) if chunking else iter([given.text]))
+        return text_reads(chunking.cut(given.text) if chunking else iter([given.text]))
     if given.tape is not None:
         return chunking.cut(b"".join(given.tape.reads)) if chunking else given.tape.reads
     return chunking.cut(given.data) if chunking else [given.data]
 
 
-def _text_reads(pieces: Iterator[str]) -> Iterator[bytes]:
+def text_reads(pieces: Iterable[str]) -> Iterator[bytes]:
     """The stream an upstream would have sent for this text: one event a piece, one read an event."""
     for piece in pieces:
         if piece:

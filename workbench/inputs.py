@@ -48,7 +48,11 @@ class Input:
 
 def load(name: str | None, kind: Kind | None) -> Input:
     """Read the file (or standard input) and say what it is; `kind` overrides the recognition."""
-    data = _standard_input() if name in (None, "-") else read_file(str(name))
+    return read_input(_standard_input() if name in (None, "-") else read_file(str(name)), kind)
+
+
+def read_input(data: bytes, kind: Kind | None) -> Input:
+    """Say what the bytes are; `kind` overrides the recognition."""
     kind = kind or recognise(data)
     if kind == "tape":
         return _tape(data)
@@ -71,10 +75,11 @@ def recognise(data: bytes) -> Kind:
     return "json" if _is_completion(value) else "text"
 
 
-def read_file(name: str) -> bytes:
-    """The bytes of a file, or a UserError that says why not."""
+def read_file(name: str, most: int = -1) -> bytes:
+    """The bytes of a file, or its first ones, or a UserError that says why not."""
     try:
-        return resolve(name).read_bytes()
+        with resolve(name).open("rb") as file:
+            return file.read(most)
     except ValueError as error:  # a NUL in the name
         raise UserError(f"cannot read {name}: {error}") from None
     except OSError as error:

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from workbench.inputs import Kind
+
 # What decides where the proxy listens and what it talks to; `serve` and `config` take the same.
 UpstreamOption = Annotated[
     str | None,
@@ -27,6 +29,25 @@ ListenOption = Annotated[
 TokenOption = Annotated[
     str | None,
     typer.Option("--token", help="Clients must send it as API key. WORKBENCH_TOKEN hides it from ps."),
+]
+# How a file is to be read; `transform` and `replay` take the same.
+TapeDialectOption = Annotated[
+    str | None, typer.Option("--dialect", "-d", help="How the model writes calls; a tape knows it.")
+]
+ToolsOption = Annotated[
+    str | None, typer.Option("--tools", metavar="FILE", help="JSON: a list of tools, or a request with one.")
+]
+PolicyOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A switch of the policy; repeatable.")
+]
+KindOption = Annotated[Kind | None, typer.Option("--as", help="What the file is, where the guess is wrong.")]
+ChunkOption = Annotated[
+    str | None,
+    typer.Option(
+        "--chunk",
+        metavar="N|bytes|lines|random:SEED",
+        help="Cut the input like this (a text: its characters); a tape has reads of its own.",
+    ),
 ]
 
 

@@ -328,7 +328,8 @@ def test_blanks_before_a_message_do_not_make_it_a_stream(before: tuple[bytes, ..
 
 def test_a_message_is_compared_with_what_was_sent():
     body = dump_line(message(CALL))
-    assert answered(body, sent=b'{"id":"other"}').difference.byte == len('{"id":"')
+    found = answered(body, sent=b'{"id":"other"}').difference
+    assert found is not None and found.byte == len('{"id":"')
     assert answered(body, sent=b'{"id":"chatcmpl-1"').difference is not None, "it was cut short"
 
 
@@ -359,3 +360,21 @@ def test_a_message_that_the_transformer_fails_on(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(MessageTransformer, "convert", fail)
     player = live(read_line(0, dump_line(message(CALL))), end_line(1, "done"))
     assert player.problem == "the transformer failed: RuntimeError: no"
+
+
+def test_a_last_line_without_a_line_feed_counts_when_it_is_whole(tmp_path: Path):
+    """As editors leave it; and one that is being written is waited for."""
+    path = tmp_path / "tape.jsonl"
+    end = dump_line(end_line(1, "done")).rstrip()
+    path.write_bytes(dump_line(make_header("x", "roo-xml")) + end[:-4])
+    tail = Tail(path)
+    tail.advance(1)
+    assert tail.player is not None and not tail.player.complete
+    with path.open("ab") as file:
+        file.write(end[-4:])
+    tail.advance(1)
+    assert tail.player.complete
+    with path.open("ab") as file:
+        file.write(b"\n")
+    tail.advance(1)
+    assert tail.player.steps == 1 and tail.problem is None

@@ -30,8 +30,7 @@ def transform(
 ) -> int:
     """Convert and print; the exit code is 1 when there was a finding of level error."""
     chunking = Chunking.parse(chunk) if chunk is not None else None
-    wishes = read_tools(read_json(tools), tools) if tools is not None else Wishes()
-    wishes = replace(wishes, dialect=dialect, switches=read_switches(switches))
+    wishes = wishes_of(dialect, tools, switches)
     given = load(file, kind)
     recipe = make_recipe(given.tape.header if given.tape else {}, wishes)
     for note in given.notes:
@@ -43,6 +42,12 @@ def transform(
     for finding in result.findings:
         say(finding_line(finding), COLOURS[finding.level])
     return int(any(finding.level == "error" for finding in result.findings))
+
+
+def wishes_of(dialect: str | None, tools: str | None, switches: Sequence[str]) -> Wishes:
+    """What `--dialect`, `--tools` and `--set` say."""
+    wishes = read_tools(read_json(tools), tools) if tools is not None else Wishes()
+    return replace(wishes, dialect=dialect, switches=read_switches(switches))
 
 
 def finding_line(finding: Finding) -> str:

@@ -8,10 +8,11 @@ sentence. The index has the same facts as a player, so the list says the same as
 from workbench.verdicts.advice import advice
 from workbench.verdicts.facts import Facts, answer_of, facts_of_player, facts_of_row, observations_of
 from workbench.verdicts.judging import Verdict, verdict
-from workbench.verdicts.kinds import Kind, Level
+from workbench.verdicts.kinds import SIGNS, Kind, Level
 from workbench.verdicts.proofs import proof
 
 __all__ = [
+    "SIGNS",
     "Facts",
     "Kind",
     "Level",

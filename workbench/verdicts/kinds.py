@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from workbench.verdicts.facts import Facts
 
 Level: TypeAlias = Literal["error", "warning", "info", "good", "running"]
+SIGNS: Mapping[str, str] = {"error": "✖", "warning": "▲", "info": "●", "good": "✔", "running": "◌"}
 
 
 class Kind(StrEnum):
