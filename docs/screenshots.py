@@ -25,8 +25,10 @@ from workbench.demo.first import first_tape  # noqa: E402
 from workbench.demo.tips import Tips  # noqa: E402
 from workbench.library import rebuild  # noqa: E402
 from workbench.paths import samples_dir  # noqa: E402
+from workbench.recipe import Wishes  # noqa: E402
+from workbench.sources import openings_of  # noqa: E402
 from workbench.tape import Tape, dump_tape, make_header, read_tape  # noqa: E402
-from workbench.ui.app import WorkbenchApp  # noqa: E402
+from workbench.ui.app import ReplayApp, WorkbenchApp  # noqa: E402
 from workbench.ui.screens.stream import StreamScreen  # noqa: E402
 
 NOW = 1_790_000_000.0
@@ -52,6 +54,7 @@ class Picture:
     size: tuple[int, int]
     keys: tuple[str, ...] = ()
     live: bool = False
+    replay: str = ""  # the sample that is stepped through; "samples": the picker
 
 
 PICTURES = (
@@ -62,6 +65,10 @@ PICTURES = (
     Picture("request", (160, 44), ("r",)),
     Picture("table", (160, 44), ("t",)),
     Picture("detail", (120, 40), ("enter",)),
+    Picture("replay", (160, 44), ("right",) * 10, replay="roo-xml/unclosed-parameter"),
+    Picture("why", (120, 30), ("n", "w"), replay="roo-xml/unclosed-parameter"),
+    Picture("variant", (160, 44), ("n", "w", "1"), replay="roo-xml/unclosed-parameter"),
+    Picture("samples", (120, 36), ("f",), replay="samples"),
 )
 
 
@@ -104,6 +111,12 @@ class Tour(WorkbenchApp):
             screen.guide(Tips())
 
 
+class Steps(ReplayApp):
+    """A replay."""
+
+    CSS_PATH: ClassVar = Tour.CSS_PATH
+
+
 async def take(picture: Picture, library: Path) -> str:
     app = Tour(library, guided=not picture.live)
     async with app.run_test(size=picture.size) as pilot:
@@ -112,10 +125,30 @@ async def take(picture: Picture, library: Path) -> str:
         await until(pilot, lambda: screen.player is not None and screen.player.reads > 5)
         await until(pilot, lambda: picture.live or not screen.view.prove)
         await pilot.press(*picture.keys)
-        for _ in range(10):  # what is read in the background, and its frames
-            await asyncio.sleep(0.05)
-            await pilot.pause()
+        await settle(pilot)
         return app.export_screenshot(title="workbench")
+
+
+async def step_through(picture: Picture) -> str:
+    """The same in the replay, on a sample."""
+    picks = picture.replay == "samples"
+    name = picture.replay if picks else str(samples_dir() / f"{picture.replay}.jsonl")
+    app = Steps(openings_of([name], Wishes()), pick=picks)
+    async with app.run_test(size=picture.size) as pilot:
+        await until(pilot, lambda: picks or app.screen.player is not None)  # type: ignore[attr-defined]
+        await settle(pilot)
+        for key in picture.keys:
+            await pilot.press(key)
+            await pilot.pause(0.05)
+        await settle(pilot)
+        return app.export_screenshot(title="workbench")
+
+
+async def settle(pilot: Pilot[Any]) -> None:
+    """What is read in the background, and its frames."""
+    for _ in range(20):
+        await asyncio.sleep(0.05)
+        await pilot.pause()
 
 
 async def until(pilot: Pilot[Any], holds: Callable[[], object]) -> None:
@@ -134,11 +167,15 @@ def main() -> None:
             library = make_library(Path(folder) / "library", live)
             for picture in PICTURES:
                 if picture.live == live:
-                    with patch("workbench.ui.holding.time.time", lambda: NOW + 14.2):
-                        svg = asyncio.run(take(picture, library))
-                    path = DOCS / f"{picture.name}.svg"
-                    path.write_text(svg, encoding="utf-8")
-                    print(path.relative_to(DOCS.parent), f"{len(svg):,} bytes")
+                    save(picture, library)
+
+
+def save(picture: Picture, library: Path) -> None:
+    with patch("workbench.ui.holding.time.time", lambda: NOW + 14.2):
+        svg = asyncio.run(step_through(picture) if picture.replay else take(picture, library))
+    path = DOCS / f"{picture.name}.svg"
+    path.write_text(svg, encoding="utf-8")
+    print(path.relative_to(DOCS.parent), f"{len(svg):,} bytes")
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ async def test_rows_that_belong_together_stay_together_while_more_come(library: 
     tape, rest = growing(library, 12)
     async with driving(library) as driver:
         assert driver.list.choose(str(tape.relative_to(library)))
-        await driver.until(lambda: driver.screen.view.tail and driver.screen.view.tail.path == tape, "it")
+        await driver.until(lambda: driver.screen.view.path == tape, "it")
         await driver.press("1", "G", "up")
         upstream, machine, client = (driver.pane(pane) for pane in Pane)
         places = [pane.cursor for pane in (upstream, machine, client)]
@@ -120,7 +120,7 @@ async def test_what_was_lit_goes_out_when_the_cursor_follows(library: Path):
     tape, rest = growing(library, 12)
     async with driving(library) as driver:
         assert driver.list.choose(str(tape.relative_to(library)))
-        await driver.until(lambda: driver.screen.view.tail and driver.screen.view.tail.path == tape, "it")
+        await driver.until(lambda: driver.screen.view.path == tape, "it")
         await driver.press("1", "up", "G")
         upstream = driver.pane(Pane.UPSTREAM)
         assert upstream.lit
@@ -156,7 +156,7 @@ async def test_escape_closes_the_prompt_and_goes_back(library: Path):
 async def test_a_search_survives_another_tape(library: Path):
     async with driving(library) as driver:
         await driver.press("1", "g", "slash", *"nowhere", "enter")
-        driver.screen.view.open(library / "tapes" / "nothing.jsonl")
+        driver.screen.view.open(Tail(library / "tapes" / "nothing.jsonl"))
         await driver.press("n")
         assert driver.pane(Pane.UPSTREAM).count() == 0
         assert isinstance(driver.app.screen, StreamScreen)

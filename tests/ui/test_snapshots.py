@@ -12,7 +12,10 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.ui.conftest import make_library
-from workbench.ui.app import WorkbenchApp
+from workbench.paths import samples_dir
+from workbench.recipe import Wishes
+from workbench.sources import openings_of
+from workbench.ui.app import ReplayApp, WorkbenchApp
 from workbench.ui.screens.problems import port_taken
 from workbench.ui.screens.stream import StreamScreen
 
@@ -46,7 +49,7 @@ def after(*keys: str, sample: str = SAMPLES[0]) -> Callable[[Pilot[Any]], Awaita
         screen = await _stream_screen(pilot)
         name = f"{99 - SAMPLES.index(sample):06}-{sample.replace('/', '-')}.jsonl"
         screen.choose(screen.library / "tapes" / "2026-11-16" / name)
-        await _settle(pilot, lambda: screen.view.tail is not None and screen.view.tail.path.name == name)
+        await _settle(pilot, lambda: screen.view.path is not None and screen.view.path.name == name)
         await _settle(pilot, lambda: screen.player is not None and screen.player.complete)
         for key in keys:
             await pilot.press(key)
@@ -91,6 +94,38 @@ CASES: dict[str, tuple[tuple[int, int], Callable[[Pilot[Any]], Awaitable[None]]]
 def test_it_looks_as_before(snap_compare: Any, library: Path, name: str):
     size, run = CASES[name]
     assert snap_compare(WorkbenchApp(library), terminal_size=size, run_before=run)
+
+
+def stepping(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
+    """Keys in the replay; each of them is worked on before the next."""
+
+    async def run(pilot: Pilot[Any]) -> None:
+        screen: Any = pilot.app.screen
+        await _settle(pilot, lambda: screen.player is not None and screen.player.complete)
+        for key in keys:
+            await pilot.press(key)
+            await pilot.pause(0.05)
+        await _settle(pilot, lambda: not screen.trials._busy)
+        await pilot.pause(0.3)
+
+    return run
+
+
+REPLAYS: dict[str, tuple[str, tuple[int, int], Callable[[Pilot[Any]], Awaitable[None]]]] = {
+    "inside the value": (SAMPLES[0], (120, 40), stepping(*["right"] * 10)),
+    "narrow, at the finding": (SAMPLES[0], (80, 24), stepping("n")),
+    "why": (SAMPLES[0], (120, 40), stepping("n", "w")),
+    "a variant": (SAMPLES[0], (160, 44), stepping("n", "w", "1", ">")),
+    "the second call": (SAMPLES[2], (200, 50), stepping(")", ")")),
+    "what if": (SAMPLES[0], (120, 30), stepping("d")),
+}
+
+
+@pytest.mark.parametrize("name", REPLAYS)
+def test_the_replay_looks_as_before(snap_compare: Any, name: str):
+    sample, size, run = REPLAYS[name]
+    openings = openings_of([str(samples_dir() / f"{sample}.jsonl")], Wishes(), None, None)
+    assert snap_compare(ReplayApp(openings), terminal_size=size, run_before=run)
 
 
 def test_a_problem_looks_as_before(snap_compare: Any, tmp_path: Path):

@@ -15,7 +15,9 @@ from tests.ui.conftest import make_library
 from transformer import Delta, Finding, Transition
 from workbench.player import Pane
 from workbench.ui.app import WorkbenchApp
+from workbench.ui.screens.replay import ReplayScreen
 from workbench.ui.screens.stream import StreamScreen
+from workbench.ui.screens.why import WhyScreen
 from workbench.ui.widgets.exchanges import ExchangeList
 from workbench.ui.widgets.tapepane import TapePane
 
@@ -154,10 +156,10 @@ async def test_moving_stops_following_and_counts_what_is_new(library: Path):
 async def test_pause_freezes_the_view(library: Path):
     async with driving(library) as driver:
         await driver.press("space")
-        assert driver.screen.view.paused_at is not None
+        assert driver.screen.view.at is not None
         assert all(pane.step is not None for pane in driver.screen.query(TapePane))
         await driver.press("space")
-        assert driver.screen.view.paused_at is None
+        assert driver.screen.view.at is None
 
 
 async def test_search_in_a_pane(library: Path):
@@ -257,3 +259,52 @@ async def test_a_rule_of_the_table_leads_to_its_row(library: Path):
         await driver.press("enter")
         await driver.until(lambda: isinstance(driver.app.screen, StreamScreen), "back")
         assert driver.screen.focused is driver.pane(Pane.MACHINE)
+
+
+async def test_one_key_opens_the_replay_at_the_selected_row(library: Path):
+    async with driving(library) as driver:
+        await driver.press("2", "g", "down", "down", "down")
+        step, path = driver.screen.view.selected_step(), driver.screen.view.path
+        await driver.press("p")
+        replay = driver.app.screen
+        assert isinstance(replay, ReplayScreen)
+        await driver.until(lambda: replay.player is not None and replay.player.complete, "the tape is read")
+        assert replay.replay.step == step and replay.view.path == path
+        await driver.press("right", "escape")
+        await driver.until(lambda: isinstance(driver.app.screen, StreamScreen), "back")
+
+
+async def test_a_running_exchange_can_be_replayed(tmp_path: Path):
+    """The tape goes on growing behind the cursor."""
+    library = make_library(tmp_path, ["roo-xml/good-read"])
+    (tape,) = (library / "tapes").rglob("*.jsonl")
+    lines = tape.read_bytes().splitlines(keepends=True)
+    tape.write_bytes(b"".join(lines[: len(lines) // 2]))
+    async with driving(library) as driver:
+        await driver.press("1", "p")
+        replay = driver.app.screen
+        assert isinstance(replay, ReplayScreen)
+        await driver.until(lambda: replay.player is not None and replay.player.steps, "its first half")
+        assert replay.player is not None and not replay.player.complete
+        await driver.press(">")
+        step = replay.replay.step
+        with tape.open("ab") as file:
+            file.write(b"".join(lines[len(lines) // 2 :]))
+        player = replay.player
+        await driver.until(lambda: player.complete, "the other half")
+        assert replay.replay.step == step
+        await driver.press(">")
+        assert replay.replay.step == replay.player.steps - 1 > step
+
+
+async def test_why_in_the_live_screen_and_its_change_in_the_replay(library: Path):
+    async with driving(library) as driver:
+        await driver.until(lambda: (player := driver.screen.player) and player.complete, "the tape is read")
+        await driver.press("v", "w")
+        assert isinstance(driver.app.screen, WhyScreen)
+        assert driver.app.screen.why.remedies
+        await driver.press("1")
+        await driver.until(lambda: isinstance(driver.app.screen, ReplayScreen), "the replay")
+        replay: Any = driver.app.screen
+        await driver.until(lambda: replay.trials.active, "the variant")
+        assert replay.player.completion["choices"][0]["message"]["tool_calls"]

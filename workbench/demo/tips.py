@@ -23,6 +23,13 @@ TIPS: Mapping[str, Tip] = {
     "step": Tip("Lit rows belong together: bytes, rules, deltas.", "Step with the arrows, or j and k."),
     "pane": Tip("This pane has the cursor now; the others follow it.", "tab goes to the next pane."),
     "detail": Tip("Everything about this row, the rule's reason included.", "enter opens the row."),
+    "why": Tip(
+        "In words, and what would have made it a call: a digit tries that.", "w explains the selected row."
+    ),
+    "replay": Tip(
+        "Back in live. In the replay, → and ← step through time, e edits the text.",
+        "p steps through this exchange, forwards and backwards.",
+    ),
     "exchange": Tip(
         "Another exchange, live if it still runs: rows come in as they arrive.",
         "Choose another exchange in the list: 0 goes there.",

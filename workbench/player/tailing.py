@@ -58,6 +58,8 @@ class Tail:
     def _take(self, data: bytes) -> None:
         self.done += len(data)
         lines = self._reader.feed(data)
+        if self.done >= self.size:
+            lines += self._reader.settle()
         if self.player is None and self._reader.header is not None:
             self.player = Player(self._header(self._reader.header))
         if self.player is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -17,8 +17,12 @@ from textual.screen import Screen
 from workbench.child import ChildError, Death
 from workbench.config import Flags
 from workbench.demo.demo import Demo
+from workbench.errors import UserError
+from workbench.sources import Compose, Opening
 from workbench.ui.keeper import Keeper, Leave
 from workbench.ui.screens.problems import proxy_died
+from workbench.ui.screens.replay import ReplayScreen
+from workbench.ui.screens.rewrite import RewriteScreen
 from workbench.ui.screens.stream import StreamScreen
 
 
@@ -112,12 +116,52 @@ class DemoApp(WorkbenchApp):
         return choice in ("restart", "port")  # the demo takes a free one anyway
 
 
+class ReplayApp(WorkbenchApp):
+    """Saved streams, step by step: the first one, or whichever is picked; or a text that is pasted."""
+
+    def __init__(
+        self, openings: Sequence[Opening], *, pick: bool = False, compose: Compose | None = None
+    ) -> None:
+        super().__init__(Path())
+        self._openings = list(openings)
+        self._pick = pick
+        self._compose = compose
+
+    def begin(self) -> None:
+        if self._compose is not None:
+            self._paste(self._compose)
+        else:
+            self.push_screen(ReplayScreen(self._openings, pick=self._pick))
+
+    @work(group="paste")
+    async def _paste(self, compose: Compose) -> None:
+        """Until there is a text that can be played."""
+        text: str | None = ""
+        while text is not None:
+            title = f"paste or type what the model wrote in {compose.dialect}"
+            text = await self.push_screen_wait(RewriteScreen(title, text))
+            try:
+                opening = compose.make(text) if text is not None else None
+            except UserError as error:
+                self.notify(error.message, severity="error", timeout=6, markup=False)
+                continue
+            if opening is None:
+                self.exit(0)
+            else:
+                self.push_screen(ReplayScreen([*self._openings, opening], len(self._openings)))
+            return
+
+
 def run_live(flags: Flags) -> int:
     return LiveApp(flags).run() or 0
 
 
 def run_attached(library: Path) -> int:
     return WorkbenchApp(library).run() or 0
+
+
+def run_replay(openings: Sequence[Opening], *, pick: bool = False, compose: Compose | None = None) -> int:
+    return ReplayApp(openings, pick=pick, compose=compose).run() or 0
 
 
 def run_demo(demo: Demo) -> int:

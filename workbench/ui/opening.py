@@ -1,26 +1,27 @@
-"""The views that open over the stream screen, and what comes back from them."""
+"""The views that open over an exchange, with what comes back from them."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.player import Pane
-from workbench.ui.screens.chain import ChainScreen
 from workbench.ui.screens.detail import DetailScreen
+from workbench.ui.screens.difference import DifferenceScreen
 from workbench.ui.screens.help import HelpScreen
 from workbench.ui.screens.request import RequestScreen, Resent
 from workbench.ui.screens.table import TableScreen
+from workbench.ui.screens.why import WhyScreen
 from workbench.ui.widgets.tapepane import TapePane
+from workbench.why import Remedy, why_byte, why_row
 
 if TYPE_CHECKING:
-    from workbench.ui.screens.stream import StreamScreen
+    from workbench.ui.screens.exchange import ExchangeScreen
 
 
 class Opener:
     """Opens a view for what is selected now."""
 
-    def __init__(self, screen: StreamScreen) -> None:
+    def __init__(self, screen: ExchangeScreen) -> None:
         self._screen = screen
 
     def detail(self) -> None:
@@ -45,9 +46,8 @@ class Opener:
             screen.did("request")
 
     def _resent(self, resent: Resent | None) -> None:
-        """The new exchange is selected as soon as it is in the list."""
         if resent is not None:
-            self._screen.choose_when_there(resent.id)
+            self._screen.resent(resent.id)
 
     def table(self) -> None:
         screen, player = self._screen, self._screen.player
@@ -62,17 +62,36 @@ class Opener:
         if step is not None:
             self._screen.view.go_to(step)
 
-    def chain(self) -> None:
-        screen = self._screen
-        tapes = screen.session_tapes()
-        if tapes:
-            here = screen.view.tail.path if screen.view.tail is not None else None
-            screen.app.push_screen(ChainScreen(tapes, here), self._choose)
-            screen.did("session")
+    def why(self) -> None:
+        """Of the byte that was gone to, else of the selected row."""
+        screen, player = self._screen, self._screen.player
+        if player is None:
+            return
+        byte, step = screen.view.byte, screen.view.selected_step()
+        if byte is not None:
+            why = why_byte(player, byte)
+        elif step is not None:
+            why = why_row(player, *player.place(step))
+        else:
+            screen.notify("nothing has happened yet", timeout=2)
+            return
+        screen.app.push_screen(WhyScreen(why), self._try)
+        screen.did("why")
 
-    def _choose(self, tape: Path | None) -> None:
-        if tape is not None:
-            self._screen.choose(tape)
+    def _try(self, remedy: Remedy | None) -> None:
+        if remedy is not None:
+            self._screen.attempt(remedy.changes)
+
+    def difference(self) -> None:
+        """What was sent then and what would be sent today, from where they part."""
+        screen, player = self._screen, self._screen.player
+        found = player.difference if player is not None else None
+        if player is None or found is None:
+            screen.notify("today's code sends exactly what is on the tape", timeout=3)
+            return
+        if found.read >= 0:
+            screen.view.go_to(player.rows(Pane.UPSTREAM).steps[player.rows_of_reads[found.read]])
+        screen.app.push_screen(DifferenceScreen(found))
 
     def help(self) -> None:
         self._screen.app.push_screen(HelpScreen(self._screen))

@@ -12,6 +12,7 @@ from workbench.tape import Line
 from workbench.ui.rowdata import json_of
 from workbench.ui.widgets.factsheet import FactSheet
 from workbench.verdicts import advice
+from workbench.why.trace import cause_of
 
 SIGNS = {"error": "✖", "warning": "▲", "info": "●"}
 _KINDS = {
@@ -59,11 +60,12 @@ def about(player: Player, pane: Pane, row: int) -> FactSheet:
         _say_transition(sheet, player, item)
     elif isinstance(item, Finding):
         _say_finding(sheet, item.level, item.code, item.message)
-        if not isinstance(item, Check):  # no rule of the table is behind one of those
-            _say_cause(sheet, player, pane, row)
+        cause = None if isinstance(item, Check) else cause_of(player, item, player.rows(pane).refs[row])
+        if cause is not None:  # no rule of the table is behind a check
+            _say_rule(sheet, player, cause, "The rule behind it")
     elif isinstance(item, Delta):
         _say_delta(sheet, item)
-        _say_cause(sheet, player, pane, row)
+        _say_cause(sheet, player, row)
     elif isinstance(item, Line):
         _say_line(sheet, item)
     elif isinstance(item, int):
@@ -98,11 +100,9 @@ def rule_of(player: Player, item: Transition) -> Rule | None:
     return next((rule for pair, rule in rules.items() if pair == (item.state, item.token)), None)
 
 
-def _say_cause(sheet: FactSheet, player: Player, pane: Pane, row: int) -> None:
-    """The move of the machine that a delta or a finding comes from."""
-    at: int | None = row
-    if pane is Pane.CLIENT:
-        at = linked(player, pane, row, Pane.MACHINE)
+def _say_cause(sheet: FactSheet, player: Player, row: int) -> None:
+    """The move of the machine that a delta comes from."""
+    at = linked(player, Pane.CLIENT, row, Pane.MACHINE)
     while at is not None and at >= 0:
         cause = player.item(Pane.MACHINE, at)
         if isinstance(cause, Transition):

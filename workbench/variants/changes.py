@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
 
+_LONGEST = 20  # characters of a text that are quoted
 _MOST = 8  # changes that are named one by one
 
 
@@ -68,13 +69,17 @@ def words(change: Change) -> str:
     match change:
         case Switch(key, value):
             return f"{key} = {value}"
-        case Retext(choice, channel, start, end, _):
+        case Retext(choice, channel, start, end, text):
             where = _channel(choice, channel)
-            return f"text of {where} {start}..{end}" if end > start else f"text into {where} at {start}"
+            return (
+                f"text of {where} {start}..{end}"
+                if end > start
+                else f"{_quote(text)} into {where} at {start}"
+            )
         case Cut(byte):
             return f"cut after byte {byte}"
         case Merge(read):
-            return f"reads {read} and {read + 1} as one"
+            return f"reads {read + 1} and {read + 2} as one"  # as the screen counts them
         case Split(byte):
             return f"a new read at byte {byte}"
         case Offer(tool):
@@ -92,6 +97,10 @@ def describe(changes: Iterable[Change]) -> str:
             said.append(f"text of {channel} in {len(alike)} places")
     more = len(said) - _MOST
     return "; ".join(said if more <= 1 else [*said[:_MOST], f"{more} more changes"])
+
+
+def _quote(text: str) -> str:
+    return f"“{text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'}”"
 
 
 def _text_of(change: Change) -> str | None:

@@ -14,7 +14,7 @@ from textual.widgets import Footer, Static
 from workbench.ui.display import content
 from workbench.ui.savedfile import save
 from workbench.ui.widgets.panetabs import PaneTabs
-from workbench.ui.widgets.promptbar import PromptBar
+from workbench.ui.widgets.promptbar import SEARCH, PromptBar
 from workbench.ui.widgets.textpane import TextPane
 
 T = TypeVar("T")
@@ -141,7 +141,7 @@ class ViewScreen(Screen[T]):
     # -- searching
 
     def action_search(self) -> None:
-        self._prompt.ask("search", "")
+        self._prompt.ask(SEARCH)
 
     def on_prompt_bar_entered(self, event: PromptBar.Entered) -> None:
         event.stop()

@@ -11,12 +11,12 @@ from textual.strip import Strip
 
 from workbench.library import Row
 from workbench.ui.display import sentence, strip_of
+from workbench.ui.widgets.groupedpane import GroupedPane
 from workbench.ui.widgets.rowpane import RowPane
-from workbench.verdicts import Verdict
+from workbench.verdicts import SIGNS, Verdict
 
 Pieces = list[tuple[str, Style]]
 _INDENT = "   "
-SIGNS = {"error": "✖", "warning": "▲", "info": "●", "good": "✔", "running": "◌"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ class Judged:
 Entry = Session | Judged
 
 
-class ExchangeList(RowPane):
-    """Session lines are rows, too, but the cursor passes over them."""
+class ExchangeList(GroupedPane):
+    """A session is a group."""
 
     NAME = "Exchanges"
 
@@ -102,24 +102,12 @@ class ExchangeList(RowPane):
     def count(self) -> int:
         return len(self.entries)
 
-    def lead(self, row: int) -> int:
-        """The name of a session goes with its newest exchange."""
-        return int(row > 0 and isinstance(self.entries[row - 1], Session))
+    def is_heading(self, row: int) -> bool:
+        return isinstance(self.entries[row], Session)
 
     def go(self, row: int, *, tell: bool = True) -> None:
-        if not self.entries:
-            return
         self._meet()
-        row = max(0, min(row, self.count() - 1))
-        way = 1 if row >= self.cursor else -1
-        for at in (
-            *range(row, self.count() if way > 0 else -1, way),
-            *range(row, -1 if way > 0 else self.count(), -way),
-        ):
-            if isinstance(self.entries[at], Judged):
-                super().go(at, tell=tell)
-                self.follow = False
-                return
+        super().go(row, tell=tell)
 
     def draw(self, row: int, width: int) -> Strip:
         entry = self.entries[row]

@@ -13,7 +13,8 @@ from textual.containers import Horizontal, Vertical
 
 from transformer import Finding
 from workbench.player import Pane, Player, Tail
-from workbench.player.links import linked
+from workbench.player.links import Light, light_of, linked
+from workbench.player.reel import Source
 from workbench.tape import Line
 from workbench.ui.holding import alarm
 from workbench.ui.widgets.clientpane import ClientPane
@@ -38,8 +39,9 @@ class ExchangeView(Vertical):
 
     def __init__(self) -> None:
         super().__init__(id="exchange")
-        self.tail: Tail | None = None
-        self.paused_at: int | None = None
+        self.source: Source | None = None
+        self.at: int | None = None  # the step that is shown; None: the newest
+        self.byte: int | None = None  # one that somebody asked for
         self.running = True  # somebody still writes the tape, if it has no end
         self.prove = False  # go to the proof as soon as there is one
         self.verdict: Verdict | None = None
@@ -59,28 +61,33 @@ class ExchangeView(Vertical):
 
     @property
     def player(self) -> Player | None:
-        return self.tail.player if self.tail is not None else None
+        return self.source.player if self.source is not None else None
+
+    @property
+    def path(self) -> Path | None:
+        """The file that is shown, if it is one."""
+        return self.source.path if isinstance(self.source, Tail) else None
 
     # -- a tape
 
-    def open(self, path: Path, running: bool = True) -> None:
+    def open(self, source: Source, running: bool = True, at: int | None = None) -> None:
         """Show another tape; its first rows at once, the rest in slices."""
         self.running = running
         gc.unfreeze()  # the tape before may go
-        self.tail, self._shown = Tail(path), (0, None)
-        self.paused_at, self.verdict = None, None
-        self.tail.advance(_SLICE)
+        self.source, self._shown = source, (0, None)
+        self.at, self.verdict = at, None
+        source.advance(_SLICE)
         for pane in self.panes:
-            pane.play(self.player)
+            pane.play(self.player, at)
         self._tell()
-        if self.tail.behind:
-            self._load(self.tail)
+        if source.behind:
+            self._load(source)
 
     @work(exclusive=True, group="load")
-    async def _load(self, tail: Tail) -> None:
+    async def _load(self, source: Source) -> None:
         """The rest of a long tape, a slice at a time; keys and frames come in between."""
-        while tail is self.tail and tail.behind:
-            tail.advance(_LOAD)
+        while source is self.source and source.behind:
+            source.advance(_LOAD)
             # A long tape's records live as long as it is shown: looking through them for garbage again and
             # again would be the longest pause of all.
             gc.freeze()
@@ -94,75 +101,83 @@ class ExchangeView(Vertical):
 
     def _frame(self) -> None:
         """Read on and draw; never for long, so that a key press never waits."""
-        tail = self.tail
+        source = self.source
         self._frames += 1
-        if tail is None or (tail.behind and self._frames % _LOADING_FRAMES):
+        if source is None or (source.behind and self._frames % _LOADING_FRAMES):
             return
-        if tail.behind and self._shown[0]:
+        if source.behind and self._shown[0]:
             self._tell()  # how far it is; its rows are drawn once they are all there
             return
-        if not tail.behind:
-            tail.advance(_SLICE)
-            if tail.behind:
-                self._load(tail)
-        if self._shown != (tail.done, tail.problem):
-            self._shown = tail.done, tail.problem
-            self._show(tail)
+        if not source.behind:
+            source.advance(_SLICE)
+            if source.behind:
+                self._load(source)
+        if self._shown != (source.done, source.problem):
+            self._shown = source.done, source.problem
+            self._show(source)
             self._tell()
-        elif self._still_growing():
+        elif self.growing:
             self._tell()  # a clock may run
 
-    def _show(self, tail: Tail) -> None:
+    def _show(self, source: Source) -> None:
         """The rows that have come."""
         followed = False
         for pane in self.panes:
-            if pane.player is not tail.player:
-                pane.play(tail.player)
-            elif self.paused_at is None:
+            if pane.player is not source.player:
+                pane.play(source.player, self.at)
+            elif self.at is None:
                 followed |= pane.grown()
             self._subtitle(pane)
         if followed:  # the row whose bytes were lit is not the selected one any more
             for pane in self.panes:
-                pane.light(())
+                pane.light(Light())
 
-    def _still_growing(self) -> bool:
+    @property
+    def growing(self) -> bool:
+        """More may come."""
         return self.running and self.player is not None and not self.player.complete
 
     def _subtitle(self, pane: TapePane) -> None:
         fresh = f" · {pane.fresh} new ↓" if pane.fresh else ""
-        pane.border_subtitle = f"{pane.count()}{fresh}"
+        pane.border_subtitle = f"{pane.count()}{pane.difference}{fresh}"
 
     # -- what is said of it
 
     def _tell(self) -> None:
-        tail = self.tail
-        if tail is None:
+        source = self.source
+        if source is None:
             return
-        if tail.problem is not None:
-            self.bar.say("error", tail.problem, "")
-        player = tail.player
+        if source.problem is not None:
+            self.bar.say("error", source.problem, "")
+        player = source.player
         if player is None:
+            if source.problem is None:
+                self.bar.say("running", "waiting: the first line of this tape is not whole yet", source.name)
             return
         self._judge(player)
         assert self.verdict is not None
-        facts = f"{player.reads} reads · {len(player.data):,} bytes · {player.now:.1f} s · {player.dialect}"
-        if tail.behind:
-            facts = f"loading {100 * tail.done // max(1, tail.size)} % · {facts}"
-        if tail.problem is not None:
-            facts = f"{tail.problem} · {facts}"
-        if player.difference is not None:
-            facts += f" · today's code sends something else from byte {player.difference} on"
-        self.bar.say(
-            self.verdict.level, self.verdict.long, facts, alarm(player, self.paused_at, self.running)
-        )
+        self.bar.say(self.verdict.level, self.verdict.long, self._facts(source, player), self._alarm(player))
         if self.prove and player.complete:
             self.prove = False
             self.go_to_proof()
 
+    def _alarm(self, player: Player) -> str:
+        return alarm(player, self.at, self.running)
+
+    def _facts(self, source: Source, player: Player) -> str:
+        facts = f"{player.reads} reads · {len(player.data):,} bytes · {player.now:.1f} s · {player.dialect}"
+        if source.behind:
+            facts = f"loading {100 * source.done // max(1, source.size)} % · {facts}"
+        if source.problem is not None:
+            facts = f"{source.problem} · {facts}"
+        if player.difference is not None:
+            facts += f" · today's code sends something else from byte {player.difference.byte} on"
+        return facts
+
     def _judge(self, player: Player) -> None:
         """A verdict looks at the whole answer: while that grows, now and then is enough."""
         now = time.monotonic()
-        if self.verdict is not None and self.tail is not None and self.tail.behind:
+        if self.verdict is not None and self.source is not None and self.source.behind:
             return  # of a half that nobody waits for
         if self.verdict is None or player.complete or now - self._judged_at > _JUDGE:
             if self.verdict is not None and self._judged_steps == player.steps:
@@ -177,9 +192,9 @@ class ExchangeView(Vertical):
         player, pane = self.player, event.pane
         if player is None or not isinstance(pane, TapePane) or event.row >= pane.count():
             return  # another tape may have been opened meanwhile
-        lit = player.bytes_of(player.item(pane.PANE, event.row))
+        light = light_of(player, player.item(pane.PANE, event.row))
         for other in self.panes:
-            other.light(lit)
+            other.light(light)
             if other is not pane:
                 found = linked(player, pane.PANE, event.row, other.PANE)
                 if found is not None:
@@ -191,12 +206,20 @@ class ExchangeView(Vertical):
         player = self.player
         if player is None:
             return False
-        self.paused_at = player.steps - 1 if self.paused_at is None else None
+        self.at = player.steps - 1 if self.at is None else None
         for pane in self.panes:
-            pane.step = self.paused_at
+            pane.step = self.at
             pane.grown()
         self._tell()
-        return self.paused_at is not None
+        return self.at is not None
+
+    def selected_step(self) -> int | None:
+        """The step of the selected row: of the focused pane, or else of the machine's."""
+        focused = self.screen.focused
+        pane = focused if isinstance(focused, TapePane) else self.panes[Pane.MACHINE]
+        if self.player is None or not 0 <= pane.cursor < pane.count():
+            return None
+        return self.player.rows(pane.PANE).steps[pane.cursor]
 
     def go_to(self, step: int) -> None:
         """Select the row of a step."""

@@ -1,9 +1,9 @@
-"""A line at the bottom to type into: what to search for, which exchanges to show."""
+"""A line at the bottom to type into: what to search for, which exchanges to show, where to go."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -14,11 +14,20 @@ from textual.widgets import Input, Static
 from workbench.ui.display import content
 from workbench.visible import visible_line
 
-Purpose: TypeAlias = Literal["search", "filter"]
-_PLACEHOLDERS = {
-    "search": "text in this pane; enter finds it, n and N go on",
-    "filter": 'model:qwen verdict:leak finding:unclosed* has:call text:"…" -has:reasoning',
-}
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the line is for: its name for the one who asks, the words before it, and what may be typed."""
+
+    purpose: str
+    label: str
+    placeholder: str
+
+
+SEARCH = Question("search", "/ ", "text in this pane; enter finds it, n and N go on")
+FILTER = Question(
+    "filter", "filter ", 'model:qwen verdict:leak finding:unclosed* has:call text:"…" -has:reasoning'
+)
 
 
 class PlainInput(Input):
@@ -39,18 +48,18 @@ class PromptBar(Horizontal):
     class Entered(Message):
         """Somebody typed something and pressed enter."""
 
-        purpose: Purpose
+        purpose: str
         text: str
 
     @dataclass
     class Closed(Message):
         """The line is gone again."""
 
-        purpose: Purpose
+        purpose: str
 
     def __init__(self) -> None:
         super().__init__(id="prompt")
-        self.purpose: Purpose = "search"
+        self.purpose = ""
         self._label = Static("", id="prompt-label", markup=False)
         self._problem = Static("", id="prompt-problem", markup=False)
         self._input = PlainInput(id="prompt-input", select_on_focus=True)
@@ -61,10 +70,10 @@ class PromptBar(Horizontal):
         yield self._input
         yield self._problem
 
-    def ask(self, purpose: Purpose, text: str = "") -> None:
-        self.purpose = purpose
-        self._label.update("/ " if purpose == "search" else "filter ")
-        self._input.placeholder = _PLACEHOLDERS[purpose]
+    def ask(self, question: Question, text: str = "") -> None:
+        self.purpose = question.purpose
+        self._label.update(content(question.label))
+        self._input.placeholder = question.placeholder
         self._input.value = text
         self.complain("")
         self.display = True

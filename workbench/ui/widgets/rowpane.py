@@ -37,6 +37,7 @@ class RowPane(Widget, can_focus=True):
         "row--call-0", "row--call-1", "row--call-2", "row--call-3", "row--call-4", "row--call-5",
     }  # fmt: skip
     DEFAULT_CLASSES = "rowpane"
+    NAME: ClassVar[str] = ""  # for whoever lists the parts of a screen
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "move(1)", "Down", id="row.down", show=False, tooltip="The next row"),
         Binding("up,k", "move(-1)", "Up", id="row.up", show=False, tooltip="The previous row"),

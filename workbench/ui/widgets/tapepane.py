@@ -9,10 +9,11 @@ from textual.strip import Strip
 
 from transformer.records import Ranges
 from workbench.player import Pane, Player
-from workbench.player.links import overlap
+from workbench.player.links import Light
 from workbench.player.tracks import Item
 from workbench.ui.display import sentence, strip_of, wrapped
 from workbench.ui.widgets.rowpane import RowPane
+from workbench.variants import Marks
 
 CALLS = 6  # colours for calls, then they begin again
 Pieces = list[tuple[str, Style]]
@@ -22,25 +23,30 @@ class TapePane(RowPane):
     """Shows the player's rows up to `step`; None means up to now."""
 
     PANE: ClassVar[Pane]
-    NAME: ClassVar[str]
 
     def __init__(self) -> None:
         super().__init__(id=self.NAME.lower(), classes="rowpane tapepane")
         self.player: Player | None = None
         self.step: int | None = None
-        self.lit: Ranges = ()  # upstream bytes of the row that is selected in some pane
+        self.changed: Marks | None = None  # against another tape, when this is a variant of it
+        self._light = Light()  # what the row that is selected in some pane has in common with others
         self.border_title = self.NAME
 
-    def play(self, player: Player | None) -> None:
-        """Show another tape."""
-        self.player, self.lit, self.step = player, (), None
+    def play(self, player: Player | None, step: int | None = None) -> None:
+        """Show another tape, all of it or up to a step."""
+        self.player, self._light, self.step, self.changed = player, Light(), step, None
         self.top, self.follow, self._known = 0, True, 0
         self.set_reactive(RowPane.cursor, -1)
         self.grown()
 
-    def light(self, ranges: Ranges) -> None:
-        if ranges != self.lit:
-            self.lit = ranges
+    @property
+    def lit(self) -> Ranges:
+        """Upstream bytes of the row that is selected in some pane."""
+        return self._light.ranges
+
+    def light(self, light: Light) -> None:
+        if light != self._light:
+            self._light = light
             self.refresh()
 
     def go_along(self, row: int, follow: bool) -> None:
@@ -51,6 +57,14 @@ class TapePane(RowPane):
         """
         if row < self.count():
             self._select(row, follow)
+
+    def stand(self, step: int, row: int | None) -> None:
+        """Show what was known at a step, with this row selected, or else the last one."""
+        self.step = step
+        count = self.count()
+        chosen = count - 1 if row is None or row >= count else row
+        self._known = count
+        self._select(chosen, follow=True)  # nothing comes here that one could have missed
 
     def scroll_rows(self, by: int) -> None:
         """Whoever turns the wheel on at the end wants to see what comes."""
@@ -73,11 +87,28 @@ class TapePane(RowPane):
 
     def is_lit(self, item: Item) -> bool:
         assert self.player is not None
-        return bool(self.lit) and overlap(self.player.bytes_of(item), self.lit)
+        return self._light.falls_on(self.player, item)
+
+    @property
+    def difference(self) -> str:
+        """What is different from the original, in a few words."""
+        if self.changed is None:
+            return ""
+        gone = f", {self.changed.vanished} gone" if self.changed.vanished else ""
+        return f" · {self.changed.count} changed{gone}"
+
+    def mark_changed(self, changed: Marks) -> None:
+        """This is a variant: which of its rows the original has not."""
+        self.changed = changed
+        self.show()
 
     def draw(self, row: int, width: int) -> Strip:
         item = self.item(row)
-        strip = strip_of(self.pieces(item), width, self.look("plain"))
+        pieces = self.pieces(item)
+        if self.changed is not None:
+            sign = "±" if row in self.changed else " "
+            pieces = [(sign, self.look("warning")), *pieces]
+        strip = strip_of(pieces, width, self.look("plain"))
         chosen = row == self.cursor and self.has_focus
         return strip.apply_style(self.look("related")) if not chosen and self.is_lit(item) else strip
 

@@ -42,7 +42,7 @@ class UpstreamPane(TapePane):
             self.clock(item),
             (f"{end - start:5} ", self.look("dim")),
         ]
-        runs = runs_of(self.player, item)
+        runs = runs_of(self.player, item, self.step)
         if not self.exact and any(run.says for run in runs):
             return head + [piece for run in runs for piece in self._short(run)]
         return head + [piece for run in runs for piece in self._marked(run)]
@@ -51,11 +51,12 @@ class UpstreamPane(TapePane):
         assert self.player is not None
         if not isinstance(item, int):
             return []
-        return [piece for run in runs_of(self.player, item) for piece in self._marked(run)]
+        return [piece for run in runs_of(self.player, item, self.step) for piece in self._marked(run)]
 
     def _call(self, read: int) -> int | None:
         assert self.player is not None
-        calls = (self.player.call_of_event.get(event.number) for event in self.player.events_in(read))
+        events = self.player.events_in(read, self.step)
+        calls = (self.player.call_of(event.number, self.step) for event in events)
         return next((call for call in calls if call is not None), None)
 
     def _short(self, run: Run) -> Pieces:

@@ -1,0 +1,123 @@
+"""The replay screen with a tape in it, and short names for what tests look at."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from workbench.paths import samples_dir
+from workbench.player import Pane, Player
+from workbench.recipe import Wishes
+from workbench.sources import Compose, openings_of
+from workbench.ui.app import ReplayApp
+from workbench.ui.screens.replay import ReplayScreen
+from workbench.ui.widgets.tapepane import TapePane
+
+
+class Replayer:
+    """The running application."""
+
+    def __init__(self, app: ReplayApp, pilot: Pilot[Any]) -> None:
+        self.app = app
+        self.pilot = pilot
+
+    @property
+    def screen(self) -> ReplayScreen:
+        screen = self.app.screen
+        assert isinstance(screen, ReplayScreen), screen
+        return screen
+
+    @property
+    def player(self) -> Player:
+        player = self.screen.player
+        assert player is not None
+        return player
+
+    @property
+    def step(self) -> int:
+        return self.screen.replay.step
+
+    def pane(self, pane: Pane) -> TapePane:
+        return self.screen.view.panes[pane]
+
+    def item(self) -> Any:
+        """What happened with the step at which the cursor stands."""
+        return self.player.item(*self.player.place(self.step))
+
+    async def press(self, *keys: str) -> None:
+        for key in keys:
+            await self.pilot.press(key)
+        await self.pilot.pause()
+
+    async def type(self, text: str) -> None:
+        """Into the line at the bottom, then enter."""
+        self.screen._prompt._input.value = text
+        await self.press("enter")
+
+    async def until(self, condition: Callable[[], Any], what: str) -> None:
+        for _ in range(1000):
+            if condition():
+                return
+            await self.pilot.pause()
+            await asyncio.sleep(0.01)
+        raise AssertionError(f"{what} did not happen; on the screen:\n{self.text}")
+
+    @property
+    def text(self) -> str:
+        return "\n".join(strip.text.rstrip() for strip in self.app.screen._compositor.render_strips())
+
+    @property
+    def told(self) -> str:
+        """What the notifications say."""
+        return "\n".join(note.message for note in self.app._notifications)
+
+    @property
+    def calls(self) -> list[tuple[str, str]]:
+        """Names and arguments in the message that the client ends up with."""
+        calls = self.message.get("tool_calls") or []
+        return [(call["function"]["name"], call["function"]["arguments"]) for call in calls]
+
+    @property
+    def message(self) -> dict[str, Any]:
+        answer = self.player.completion
+        assert answer is not None
+        message: dict[str, Any] = answer["choices"][0]["message"]
+        return message
+
+    async def replay(self) -> ReplayScreen:
+        """Back on the replay screen, with a tape that is all read."""
+        await self.until(lambda: isinstance(self.app.screen, ReplayScreen), "the replay screen")
+        await self.until(lambda: self.screen.player is not None, "a tape is open")
+        await self.until(lambda: (source := self.screen.view.source) and not source.behind, "it is read")
+        await self.until(lambda: not self.screen.trials._busy, "the change is made")
+        await self.pilot.pause()
+        return self.screen
+
+
+@asynccontextmanager
+async def replaying(
+    *files: str | Path,
+    size: tuple[int, int] = (120, 40),
+    pick: bool = False,
+    compose: Compose | None = None,
+    **wishes: Any,
+) -> AsyncIterator[Replayer]:
+    openings = openings_of([str(file) for file in files], Wishes(**wishes), None, None) if files else []
+    app = ReplayApp(openings, pick=pick, compose=compose)
+    async with app.run_test(size=size, notifications=True) as pilot:
+        replayer = Replayer(app, pilot)
+        if not pick and compose is None:
+            await replayer.replay()
+        yield replayer
+
+
+def tape(folder: Path, sample: str) -> Path:
+    """A tape of one's own that is the same as a sample."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return Path(shutil.copy(samples_dir() / f"{sample}.jsonl", folder / f"{sample.replace('/', '-')}.jsonl"))

@@ -1,0 +1,120 @@
+"""What the replay shows at a step: the same whichever way one came, and nothing that was not known then."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.style import Style
+
+from workbench.paths import samples_dir
+from workbench.player import Player, Tail
+from workbench.player.reel import Reel
+from workbench.tape import Line, Tape, read_tape
+from workbench.ui.widgets.replayview import ReplayView
+from workbench.ui.widgets.rowpane import RowPane
+
+SAMPLES = sorted(samples_dir().glob("*/*.jsonl"))
+_SEEN = 30  # rows of a pane that a screen has room for
+_STEPS = 60  # of a long sample, so many are looked at
+
+
+@pytest.fixture(autouse=True)
+def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The panes themselves, without a screen around them: what they would draw, in one style."""
+    monkeypatch.setattr(RowPane, "look", lambda self, name: Style.null())
+    monkeypatch.setattr(RowPane, "show", lambda self: None)
+
+
+class Shown:
+    """A tape in the view, and all that can be seen of it."""
+
+    def __init__(self, player: Player) -> None:
+        self.view = ReplayView()
+        self.view.source = Reel("sample", player.header, ())
+        self.view.source.player = player
+        for pane in self.view.panes:
+            pane.play(player, -1)
+
+    def at(self, step: int) -> tuple[object, ...]:
+        """The screen's model: rows, selected rows, the position, what is held, the message."""
+        self.view.move_to(step)
+        panes = [
+            (*self._rows(pane), pane.cursor, pane.lit, str(pane.border_title)) for pane in self.view.panes
+        ]
+        # How many steps and reads there are in all is no part of the moment.
+        position = re.sub(r" of [0-9,]+", "", self.view.position.words)
+        return (*panes, position, self.view.position.alarm, tuple(self.view.message.rows))
+
+    def _rows(self, pane: RowPane) -> Iterator[str]:
+        count = pane.count()
+        yield str(count)
+        yield from (pane.text(row) for row in range(max(0, count - _SEEN), count))
+
+
+def played(lines: list[Line], header: Mapping[str, Any]) -> Player:
+    player = Player(header)
+    player.add(lines)
+    return player
+
+
+def some(steps: int) -> list[int]:
+    """All steps of a short tape; of a long one the first, the last, and some between."""
+    if steps <= _STEPS:
+        return list(range(-1, steps))
+    dice = random.Random(steps)
+    return sorted({-1, 0, 1, steps - 2, steps - 1, *dice.sample(range(steps), _STEPS)})
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_stepping_back_and_forward_gives_the_same_screen(path: Path):
+    tail = Tail(path)
+    while tail.advance(1):
+        pass
+    player = tail.player
+    assert player is not None
+    shown = Shown(player)
+    steps = some(player.steps)
+    forwards = {step: shown.at(step) for step in steps}
+    backwards = {step: shown.at(step) for step in reversed(steps)}
+    assert backwards == forwards
+    random.Random(len(steps)).shuffle(steps)
+    assert {step: shown.at(step) for step in steps} == forwards
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_at_a_step_nothing_is_known_that_came_later(path: Path):
+    """The screen at step n of the whole tape, and at the last step of a tape that only went so far."""
+    tape = read_tape(path)
+    whole = Shown(played(list(tape.lines), tape.header))
+    assert whole.view.player is not None
+    steps = whole.view.player.steps
+    growing = Player(tape.header)
+    shown = Shown(growing)
+    for line in tape.lines:
+        before = growing.steps
+        growing.add([line])
+        for step in range(before, growing.steps):
+            if steps <= _STEPS or step == growing.steps - 1 or step % 7 == 0:
+                assert whole.at(step) == shown.at(step), f"step {step}"
+    assert growing.steps == steps
+
+
+def test_a_fresh_run_over_the_first_steps_is_in_the_same_state():
+    """The same with a new player for every prefix, so that nothing at all is carried over."""
+    tape = read_tape(samples_dir() / "roo-xml" / "unclosed-parameter.jsonl")
+    whole = Shown(played(list(tape.lines), tape.header))
+    for fresh, step in prefixes(tape):
+        assert whole.at(step) == Shown(fresh).at(step)
+
+
+def prefixes(tape: Tape) -> Iterator[tuple[Player, int]]:
+    steps = 0
+    for count in range(1, len(tape.lines) + 1):
+        fresh = played(list(tape.lines[:count]), tape.header)
+        yield from ((fresh, step) for step in range(steps, fresh.steps))
+        steps = fresh.steps

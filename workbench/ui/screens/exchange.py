@@ -1,0 +1,257 @@
+"""What all screens share that show one exchange: the parts, where to look, searching, copying, views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from textual import work
+from textual.binding import Binding, BindingType
+from textual.events import Resize
+from textual.screen import Screen
+
+from workbench.player import Player
+from workbench.ui.opening import Opener
+from workbench.ui.savedfile import save
+from workbench.ui.searching import first_match, texts_of
+from workbench.ui.widgets.exchangeview import ExchangeView
+from workbench.ui.widgets.panetabs import PaneTabs
+from workbench.ui.widgets.promptbar import SEARCH, PromptBar, Question
+from workbench.ui.widgets.rowpane import RowPane
+from workbench.variants import Change
+
+_WIDE, _MIDDLE = 160, 100
+
+
+class ExchangeScreen(Screen[None]):
+    """It reads tapes and nothing else: whatever happens here cannot cut anybody's stream."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("v", "proof", "Proof", id="exchange.proof", tooltip="Go to the row that proves the verdict"),
+        Binding("n", "next(1)", "Next finding", id="exchange.next",
+                tooltip="The next finding, or the next match of a search"),
+        Binding("N", "next(-1)", "Previous", id="exchange.previous", show=False,
+                tooltip="The previous finding, or the previous match of a search"),
+        Binding("enter", "open('detail')", "Detail", id="exchange.detail",
+                tooltip="Everything about this row; in the list: into the exchange"),
+        Binding("w", "open('why')", "Why", id="exchange.why",
+                tooltip="In words: what happened at this row, and what would have made it a call"),
+        Binding("r", "open('request')", "Request", id="exchange.request",
+                tooltip="What the client sent and what went upstream; edit it and send it again"),
+        Binding("t", "open('table')", "Table", id="exchange.table", tooltip="The dialect's transition table"),
+        Binding("question_mark", "open('help')", "Help", id="exchange.help", key_display="?",
+                tooltip="What can be done here"),
+        Binding("slash", "search", "Search", id="exchange.search", key_display="/",
+                tooltip="Search in this pane"),
+        Binding("escape", "back", "Back", id="exchange.back", show=False,
+                tooltip="Forget the search, leave zoom"),
+        Binding("y", "copy", "Copy", id="exchange.copy", show=False,
+                tooltip="Copy the selected text, else the selected row"),
+        Binding("Y", "save", "To file", id="exchange.save", show=False,
+                tooltip="Write all rows of this pane to a file"),
+        Binding("z", "zoom", "Zoom", id="exchange.zoom", tooltip="Give this pane the whole screen, or back"),
+        Binding("tab", "turn(1)", "Next part", id="exchange.turn", show=False,
+                tooltip="To the next part of the screen"),
+        Binding("shift+tab", "turn(-1)", "Previous part", id="exchange.turn-back", show=False,
+                tooltip="To the previous part of the screen"),
+        Binding("1", "focus_on('upstream')", "Upstream", id="exchange.upstream", show=False,
+                tooltip="To what upstream sent"),
+        Binding("2", "focus_on('machine')", "Machine", id="exchange.machine", show=False,
+                tooltip="To how the parser moved"),
+        Binding("3", "focus_on('client')", "Client", id="exchange.client", show=False,
+                tooltip="To what the client got"),
+    ]  # fmt: skip
+
+    def __init__(self, view: ExchangeView, first_digit: int) -> None:
+        super().__init__()
+        self.library: Path | None = None  # where a request that is sent again ends up
+        self.view = view
+        self._tabs = PaneTabs(first=first_digit)
+        self._prompt = PromptBar()
+        self._opener = Opener(self)
+        self._search = ""
+        self._searched: RowPane = view.panes[0]
+        self._asked_in: RowPane = view.panes[0]  # where the focus goes when the prompt closes
+
+    @property
+    def parts(self) -> tuple[RowPane, ...]:
+        """What tab goes round in."""
+        return self.view.panes
+
+    @property
+    def player(self) -> Player | None:
+        return self.view.player
+
+    def on_mount(self) -> None:
+        self._tabs.show_names([part.NAME for part in self.parts])
+        self.begin()
+
+    def begin(self) -> None:
+        """Whatever a screen does first. Textual calls on_mount of every class: none could replace it."""
+
+    def on_resize(self, event: Resize) -> None:
+        width = event.size.width
+        self.set_class(width >= _WIDE, "-wide")
+        self.set_class(_MIDDLE <= width < _WIDE, "-middle")
+        self.set_class(width < _MIDDLE, "-narrow")
+        self._show_focused()
+
+    def did(self, action: str) -> None:
+        """Somebody used this: a guide may want to know."""
+
+    # -- where to look
+
+    def action_focus_on(self, name: str) -> None:
+        self.look_at(next(part for part in self.parts if part.id == name))
+
+    def action_turn(self, way: int) -> None:
+        """The parts in a circle; those that are not seen right now included."""
+        at = next((at for at, part in enumerate(self.parts) if part is self.focused), -1)
+        self.look_at(self.parts[(at + way) % len(self.parts)])
+        self.did("pane")
+
+    def on_pane_tabs_chosen(self, event: PaneTabs.Chosen) -> None:
+        event.stop()
+        self.look_at(self.parts[event.number])
+
+    def look_at(self, part: RowPane) -> None:
+        self._show(part)
+        self.set_focus(part)  # at once: the next key may be in the queue already
+
+    def on_descendant_focus(self) -> None:
+        self._show_focused()
+
+    def _show_focused(self) -> None:
+        focused = self.focused
+        if isinstance(focused, RowPane):
+            self._show(focused)
+
+    def _show(self, part: RowPane) -> None:
+        """Where there is no room for all, this is the part that is seen."""
+        for number, other in enumerate(self.parts):
+            other.set_class(other is part, "-current")
+            if other is part:
+                self._tabs.choose(number)
+        self.shown(part)
+
+    def shown(self, part: RowPane) -> None:
+        """A part of the screen has come to the front."""
+
+    def action_zoom(self) -> None:
+        self.toggle_class("-zoomed")
+        self.did("zoom")
+
+    def action_back(self) -> None:
+        if self._prompt.display:
+            self._prompt.action_close()
+            return
+        self.leave()
+
+    def leave(self) -> None:
+        """Escape, when nothing is being typed: back to the plain screen."""
+        self._search = ""
+        self.workers.cancel_group(self, "search")
+        self.remove_class("-zoomed")
+
+    # -- what can be taken along
+
+    def action_copy(self) -> None:
+        pane, selected = self.focused, self.get_selected_text()
+        if selected:
+            text = selected
+        elif isinstance(pane, RowPane) and 0 <= pane.cursor < pane.count():
+            text = pane.text(pane.cursor)
+        else:
+            return
+        # Half a character (a lone surrogate) is not to be had in UTF-8.
+        self.app.copy_to_clipboard(text.encode("utf-8", "backslashreplace").decode())
+        self.notify(f"copied {len(text):,} characters", timeout=2)
+
+    def action_save(self) -> None:
+        if isinstance(self.focused, RowPane) and self.focused.count():
+            self._save(self.focused)
+
+    @work(exclusive=True, group="save")
+    async def _save(self, pane: RowPane) -> None:
+        rows = [text async for _, text in texts_of(pane, range(pane.count()))]
+        try:
+            path = save("\n".join(rows), str(pane.id))
+        except OSError as error:
+            self.notify(f"no file could be written: {error}", severity="error", markup=False)
+            return
+        self.notify(f"written to {path}", timeout=6, markup=False)
+
+    # -- views
+
+    def action_open(self, view: str) -> None:
+        getattr(self._opener, view)()
+
+    def on_row_pane_opened(self, event: RowPane.Opened) -> None:
+        event.stop()
+        self.action_open("detail")
+
+    def attempt(self, changes: Sequence[Change]) -> None:
+        """See what a change leads to."""
+        raise NotImplementedError
+
+    def resent(self, id: str) -> None:
+        """A request was sent again; the new exchange has this id."""
+        self.notify("sent; the new exchange is in the library", timeout=4)
+
+    def action_proof(self) -> None:
+        if self.view.go_to_proof():
+            self.did("proof")
+        else:
+            self.notify("there is nothing to prove", timeout=2)
+
+    # -- searching
+
+    def action_search(self) -> None:
+        if isinstance(self.focused, RowPane):
+            self._searched = self.focused
+            self.ask(SEARCH, self._search)
+
+    def ask(self, question: Question, text: str = "") -> None:
+        if isinstance(self.focused, RowPane):
+            self._asked_in = self.focused
+        self._prompt.ask(question, text)
+
+    def on_prompt_bar_entered(self, event: PromptBar.Entered) -> None:
+        event.stop()
+        self.answered(event.purpose, event.text)
+
+    def answered(self, purpose: str, text: str) -> None:
+        """Something was typed into the line at the bottom."""
+        self._prompt.action_close()
+        self._search = text
+        if text:
+            self._find(1)
+
+    def on_prompt_bar_closed(self, event: PromptBar.Closed) -> None:
+        event.stop()
+        self.look_at(self._asked_in)
+
+    def action_next(self, way: int) -> None:
+        """The next match while there is a search, else the next finding."""
+        if self._search:
+            self._find(way)
+        elif self.go_to_finding(way):
+            self.did("finding")
+        else:
+            self.notify("there is no finding in this exchange", timeout=2)
+
+    def go_to_finding(self, way: int) -> bool:
+        return self.view.go_to_finding(way)
+
+    @work(exclusive=True, group="search")
+    async def _find(self, way: int) -> None:
+        pane, wanted, before = self._searched, self._search, self._searched.cursor
+        found = await first_match(pane, pane.circle(way), wanted)
+        if found is None:
+            self.notify(f"no {wanted!r} in this pane", timeout=2, markup=False)
+            return
+        if (found - before) * way <= 0:
+            self.notify("the search went round", timeout=2)
+        pane.go(found)
+        self.did("search")

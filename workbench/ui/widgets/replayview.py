@@ -1,0 +1,210 @@
+"""One exchange with a cursor in time: the three panes show what was known at a step, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.message import Message
+
+from workbench.player import Pane, Player
+from workbench.player.cursor import Unit
+from workbench.player.links import Light, light_of, linked
+from workbench.player.places import Place
+from workbench.player.reel import Source
+from workbench.player.timeline import Timeline
+from workbench.ui.holding import characters
+from workbench.ui.widgets.exchangeview import ExchangeView
+from workbench.ui.widgets.messagepane import MessagePane
+from workbench.ui.widgets.position import PositionBar, Signs
+from workbench.ui.widgets.rowpane import RowPane
+from workbench.ui.widgets.tapepane import TapePane
+from workbench.variants import Marks
+
+_LOOK = 3000  # rows that are looked at for one frame
+
+
+class ReplayView(ExchangeView):
+    """`step` is where the cursor stands; -1: nothing has happened yet."""
+
+    @dataclass
+    class Loaded(Message):
+        """All of a tape is there."""
+
+        source: Source
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.position = PositionBar()
+        self.message = MessagePane()
+        self.marks: tuple[int, ...] = ()  # steps
+        self.remark = ""  # what else is to be said: a speed
+        self.variant = ""  # what was changed, if anything
+        self.reason = ""  # why the cursor stands here
+        self._timeline: Timeline | None = None
+        self._loaded: Source | None = None
+
+    def compose(self) -> ComposeResult:
+        yield self.bar
+        yield self.position
+        with Horizontal(id="panes"):
+            yield from self.panes
+        yield self.message
+
+    @property
+    def step(self) -> int:
+        return -1 if self.at is None else self.at
+
+    # -- a tape
+
+    def open(self, source: Source, running: bool = True, at: int | None = None) -> None:
+        self._timeline = self._loaded = None
+        super().open(source, running, 0 if at is None else at)
+        self.move_to(self.step)
+
+    def _show(self, source: Source) -> None:
+        super()._show(source)
+        self.move_to(self.step, self.byte, self.reason)
+        if not source.behind and self._loaded is not source:
+            self._loaded = source
+            self.post_message(self.Loaded(source))
+
+    @property
+    def timeline(self) -> Timeline | None:
+        """What is known about its steps; made when the tape is there."""
+        player = self.player
+        if player is None:
+            return None
+        if self._timeline is None or self._timeline.player is not player:
+            self._timeline = Timeline(player)
+        return self._timeline
+
+    def _frame(self) -> None:
+        super()._frame()
+        timeline = self.timeline
+        if timeline is not None and not timeline.catch_up(_LOOK):
+            self.tell_position()
+
+    # -- moving in time
+
+    def move_to(self, step: int, byte: int | None = None, reason: str = "") -> None:
+        """Show what was known when a step had been made; `reason` says why, if there is one to tell."""
+        self.reason = reason
+        player = self.player
+        if player is None:
+            return
+        self.at, self.byte = max(-1, min(step, player.steps - 1)), byte
+        where, row = player.place(self.at) if self.at >= 0 else (None, 0)
+        if byte is not None:
+            light = Light(((byte, byte + 1),))
+        else:
+            light = light_of(player, player.item(where, row)) if where is not None else Light()
+        for pane in self.panes:
+            pane.stand(self.step, self._row_of(player, pane, where, row))
+            pane.light(light)
+            pane.border_title = f"▶ {pane.NAME}" if pane.PANE is where else pane.NAME
+            pane.set_class(pane.PANE is where, "-now")
+            self._subtitle(pane)
+        self.tell_position()
+
+    def _row_of(self, player: Player, pane: TapePane, where: Pane | None, row: int) -> int | None:
+        """The row of a pane that belongs to the one that just came; what it leads to is still to come."""
+        if where is None or pane.PANE is where:
+            return None
+        if pane.PANE is Pane.UPSTREAM or where is Pane.CLIENT:
+            return linked(player, where, row, pane.PANE)
+        return None
+
+    def seek(self, unit: Unit, way: int) -> bool:
+        """Go to the next one of a kind, or to the one before; False when there is none."""
+        timeline = self.timeline
+        if timeline is None:
+            return False
+        timeline.cursor.step = self.step
+        found = timeline.cursor.seek(unit, way)
+        if found is not None:
+            self.move_to(found)
+        return found is not None
+
+    def find(self, text: str) -> Place:
+        """The place that somebody typed; UserError when there is no such place."""
+        timeline = self.timeline
+        assert timeline is not None
+        timeline.cursor.step = self.step
+        return timeline.cursor.goto(text)
+
+    def go_to(self, step: int) -> None:
+        assert self.player is not None
+        self.move_to(step)
+        place, _ = self.player.place(step)
+        self.screen.set_focus(self.panes[place])
+
+    def pause(self) -> bool:
+        return True  # here time stands still anyway
+
+    def go_to_finding(self, way: int) -> bool:
+        return self.seek(Unit.FINDING, way)
+
+    def on_row_pane_moved(self, event: RowPane.Moved) -> None:
+        super().on_row_pane_moved(event)
+        if isinstance(event.pane, TapePane):
+            self.byte = None
+
+    def show_changes(self, changes: Sequence[Marks]) -> None:
+        """What came out otherwise than in the original."""
+        for pane, changed in zip(self.panes, changes, strict=True):
+            pane.mark_changed(changed)
+            self._subtitle(pane)
+
+    # -- what is said
+
+    def _alarm(self, player: Player) -> str:
+        return ""  # what is held back is said of the step, below
+
+    def tell_position(self) -> None:
+        player, timeline = self.player, self.timeline
+        if player is None or timeline is None:
+            return
+        timeline.catch_up(_LOOK)
+        self.message.show_message(timeline.assembly, self.step)
+        self.position.tell(
+            self._words(player), self._alarms(player), self.step, player.steps, self._signs(timeline)
+        )
+
+    def _signs(self, timeline: Timeline) -> tuple[Signs, ...]:
+        marks = timeline.landmarks
+        return (
+            Signs("◆", "mark", self.marks),
+            Signs("✖", "error", marks.steps_of("error")),
+            Signs("●", "call", marks.calls),
+            Signs("▲", "warning", marks.steps_of("warning")),
+            Signs("·", "info", marks.steps_of("info")),
+        )
+
+    def _words(self, player: Player) -> str:
+        step = self.step
+        if step < 0:
+            facts = [f"before step 1 of {player.steps:,}"]
+        else:
+            pane, row = player.place(step)
+            time = player.time(player.item(pane, row))
+            facts = [f"step {step + 1:,} of {player.steps:,}", f"{time:.3f} s"]
+            read, last = player.last_read(step), player.last_transition(step)
+            facts += [f"read {read + 1:,} of {player.reads:,}"] if read >= 0 else []
+            facts += [f"state {last.to}"] if last is not None else []
+            facts += [f"byte {self.byte:,}"] if self.byte is not None else []
+        return " · ".join(part for part in (self.remark, *facts) if part)
+
+    def _alarms(self, player: Player) -> str:
+        """What must not be overlooked: why we are here, that this is not the tape itself, what is held."""
+        return " · ".join(part for part in (self.reason, self.variant, self._held(player)) if part)
+
+    def _held(self, player: Player) -> str:
+        held = player.held_at(self.step)
+        if held is None:
+            return ""
+        pane, row = player.place(self.step)
+        seconds = max(0.0, player.time(player.item(pane, row)) - held.since)
+        return f"{characters(held.characters)} held" + (f" for {seconds:.2f} s" if seconds else "")
