@@ -88,7 +88,8 @@ class Message:
         for field in self.texts:
             if field != "content" and (text := self.text(field)):
                 message[field] = text
-        message.update(self.other)
+        # What is no text must not take the place of one.
+        message.update({field: value for field, value in self.other.items() if not self.text(field)})
         if self.calls:
             message["tool_calls"] = [self.calls[index].build() for index in sorted(self.calls)]
         return message

@@ -59,6 +59,7 @@ class Assembly(Follower):
         self.calls = array("q")  # the step with which each call began
         self.natives: list[Named] = []
         self._drafts: dict[int, Draft] = {}
+        self._passed: tuple[int, set[int]] = (-1, set())  # an event, and its choices that were passed on
         self._error: tuple[int, str] | None = None
         self._body = bytearray()  # of a message that is not whole yet
         self._next_try = 0
@@ -110,9 +111,15 @@ class Assembly(Follower):
             draft.call(step, delta.call or 0, delta.id or "", delta.name or "")
         elif delta.kind == "finish":
             draft.finish(step, delta.text)
-        elif delta.kind in ("native", "other"):
+        elif delta.kind in ("native", "other") and self._is_news(delta):
             for said in self._says(delta):
                 self._pass_on(step, draft, said)
+
+    def _is_news(self, delta: Delta) -> bool:
+        """An event may speak of a choice several times; with the first delta of it all of that is said."""
+        event, choices = self._passed if self._passed[0] == delta.event else (delta.event, set[int]())
+        self._passed = event, choices | {delta.choice}
+        return delta.choice not in choices
 
     def _says(self, delta: Delta) -> list[Any]:
         """What was passed on unread is in its event only."""
@@ -172,7 +179,9 @@ class Assembly(Follower):
     def _end(self, step: int) -> None:
         if self._body:
             self._take_body(step)
-        made = self.player.completion if self.player.mode == "message" else None
+        player = self.player
+        # There may be more of the tape behind an end, and a message that is whole only there.
+        made = player.completion if player.whole_at is not None and player.whole_at <= step else None
         if self._whole is None and made is not None:
             self._hear(step, made)
             self._finish(step, made)

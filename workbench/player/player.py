@@ -46,6 +46,7 @@ class Player(Tracks):
         self._stream: StreamTransformer | None = None
         self._message: MessageTransformer | None = None
         self._whole: dict[str, Any] | None = None  # what it made
+        self.whole_at: int | None = None  # the step before which an answer in one piece was all there
         self._next_try = 0  # how much of a body that is not whole yet is to be read again
         self._conformance: Conformance | None = None
         self._taken = 0  # records of the transformer
@@ -184,7 +185,7 @@ class Player(Tracks):
             # A whole answer is one read. One that came in several is not to be parsed with each of them.
             self._next_try = 2 * len(self.data)
             self._read_whole()
-        self._note_held(self.unaccounted, moves=len(self.panes[Pane.CLIENT]) > sent)
+        self._note_held(moves=len(self.panes[Pane.CLIENT]) > sent)
 
     def _choose_mode(self, data: bytes) -> None:
         """What kind of answer this is; its first bytes tell where the header does not.
@@ -217,6 +218,8 @@ class Player(Tracks):
         value = object_in(data)
         if value is None:
             return
+
+        self.whole_at = self.steps
 
         def convert() -> bytes:
             self._whole = value  # if that fails, the client got it as it came
@@ -252,6 +255,7 @@ class Player(Tracks):
                     self._belongs(record, record.call)
                 self._record(Pane.MACHINE, record)
         self._taken = len(all_records)
+        self._note_work(self.unaccounted)
 
     def _belongs(self, step: Transition, call: int) -> None:
         """The events that a step's text came in; a marker may have begun some events before."""

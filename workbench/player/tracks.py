@@ -42,6 +42,8 @@ class Tracks:
         self.rows_of_moves = array("q")  # of the transitions, in the machine pane
         self.held = array("q")  # characters held back once a read has been worked on
         self._held_from = array("q")  # the read with which that began
+        self._worked = array("q")  # steps with which all that had come was worked on
+        self._left = array("q")  # characters held back then
         self.records: list[Record] = []
         self.lines: list[Line] = []
         self.panes = (Rows(), Rows(), Rows())
@@ -112,7 +114,7 @@ class Tracks:
         if read < 0:
             return None
         last = self.last_transition(step)
-        characters = self._characters_held(step, read, last)
+        characters = self._characters_held(step, last)
         if not characters:
             return None
         state, channel = ("", "") if last is None else (last.to, last.span.channel)
@@ -124,26 +126,27 @@ class Tracks:
             return self._held_from[read]
         return self._held_from[read - 1] if read and self.held[read - 1] else read
 
-    def _characters_held(self, step: int, read: int, last: Transition | None) -> int:
-        """In the middle of what a read leads to, its transitions say it; before them it is as it was."""
-        following = self.rows_of_reads[read] + 1
-        steps = self.panes[Pane.UPSTREAM].steps
-        end = steps[following] if following < len(steps) else self.steps
-        if step >= end - 1:
-            return self.held[read]
-        if last is not None and last.read == read:
+    def _characters_held(self, step: int, last: Transition | None) -> int:
+        """In the middle of the work its last move says it; before the first one it is as it was."""
+        done = bisect_right(self._worked, step)
+        since = self._worked[done - 1] if done else -1
+        if last is not None and self._move_row(step) >= self.panes[Pane.MACHINE].known_at(since):
             return last.held
-        return self.held[read - 1] if read else 0
+        return self._left[done - 1] if done else 0
 
     def last_transition(self, step: int) -> Transition | None:
         """The last move of a machine; its `to` is the state that the answer is in."""
-        rows = self.panes[Pane.MACHINE]
-        at = bisect_left(self.rows_of_moves, rows.known_at(step)) - 1
-        if at < 0:
+        row = self._move_row(step)
+        if row < 0:
             return None
-        record = self.records[rows.refs[self.rows_of_moves[at]]]
+        record = self.records[self.panes[Pane.MACHINE].refs[row]]
         assert isinstance(record, Transition)
         return record
+
+    def _move_row(self, step: int) -> int:
+        """The row of that move; -1: there was none."""
+        at = bisect_left(self.rows_of_moves, self.panes[Pane.MACHINE].known_at(step)) - 1
+        return self.rows_of_moves[at] if at >= 0 else -1
 
     # -- more of it
 
@@ -155,15 +158,20 @@ class Tracks:
         self.rows_of_reads.append(len(self.panes[Pane.UPSTREAM]))
         self._row(Pane.UPSTREAM, len(self.times) - 1)
 
-    def _note_held(self, characters: int, *, moves: bool) -> None:
-        """How much is held back now, and since which read.
+    def _note_work(self, characters: int) -> None:
+        """All that has come is worked on, and so much is held back now."""
+        self._worked.append(self.steps - 1)
+        self._left.append(characters)
+
+    def _note_held(self, *, moves: bool) -> None:
+        """How much is held back behind a read, and since which one.
 
         `moves`: the client got something with this read. What is held then is not what was held before: text
         whose last character is always undecided flows all the same.
         """
         goes_on = bool(self.held) and self.held[-1] > 0 and not moves
         self._held_from.append(self._held_from[-1] if goes_on else len(self.held))
-        self.held.append(characters)
+        self.held.append(self._left[-1] if self._left else 0)
 
     def _record(self, pane: Pane, record: Record) -> None:
         if isinstance(record, Transition):
