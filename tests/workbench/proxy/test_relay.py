@@ -256,7 +256,7 @@ def test_a_client_that_leaves_takes_upstream_with_it(bench: Bench):
         next(pieces)
         left = time.monotonic()
     gone = bench.upstream.wait_for_disconnects(before + 1)[-1]
-    assert gone.at - left < 8
+    assert gone.at - left < 2.5, "after 3 s it would have been given up anyway"
     tape = bench.tape()
     assert tape.end is not None and tape.end.value["end"] == "cancelled"
     assert tape.reads == [EVENTS[0].data]
@@ -276,7 +276,7 @@ def test_the_answer_ends_when_upstream_says_so_even_if_it_lingers(bench: Bench):
     with bench.asking(Answer([HEAD, Send(DATA), Send(b": bye\n\n"), Gate("never")])) as response:
         begun = time.monotonic()
         assert result(without_comments(response.iter_raw())).calls
-        assert time.monotonic() - begun < 8
+        assert time.monotonic() - begun < 2.5, "after 3 s it would have been given up anyway"
     assert b"".join(bench.tape().reads) == DATA + b": bye\n\n"
 
 
