@@ -977,3 +977,12 @@ def test_prose_without_any_marker_is_never_held(dialect: str) -> None:
         out = transformer.feed(sse(chunk(word), done=False))
         assert transformer.unaccounted == 0
         assert json.loads(events_of(out)[0])["choices"][0]["delta"]["content"] == word
+
+
+@pytest.mark.parametrize("odd", [5, True, {"text": "x"}])
+def test_a_content_that_is_no_text_does_not_replace_the_text_of_the_message(odd: Any) -> None:
+    transformer = StreamTransformer("roo-xml", tools=TOOLS)
+    transformer.feed(sse(chunk("Hi"), {"choices": [{"index": 0, "delta": {"content": odd}}]}))
+    transformer.finish()
+    assert transformer.completion is not None
+    assert transformer.completion["choices"][0]["message"]["content"] == "Hi"

@@ -18,6 +18,7 @@ from workbench.player.links import linked, overlap
 from workbench.recipe import Wishes, make_recipe
 from workbench.tape import (
     BOM,
+    End,
     Line,
     dump_line,
     end_line,
@@ -128,6 +129,55 @@ def test_held_back_text():
     assert player.held_at(second) == player.held_at(second - 1), "what came has not been looked at yet"
     player.add([read_line(6.0, stream_of("</path>\n</read_file>"))])
     assert player.held_at(player.steps - 1) is None
+
+
+@pytest.mark.parametrize("how", ["eof", "error", "done"])
+def test_nothing_is_held_back_behind_the_end(how: End):
+    player = live(
+        read_line(1.0, sse(chunk("<read_file>\n<path>abc"), done=False)),
+        read_line(2.0, b": ping\n\n"),
+        end_line(3.0, how),
+    )
+    held = [player.held_at(step) for step in range(player.steps)]
+    ping = player.step_of_read(1)
+    assert held[ping] == Held(21, 1.0, "value", "content")
+    assert held[-1] is None, "the client got it as text"
+    assert player.item(Pane.UPSTREAM, 2) == player.end
+
+
+def test_what_is_held_back_does_not_depend_on_what_the_proxy_does_next():
+    """Two machines hold text back; the last move says it only of its own."""
+    reads = [read_line(1.0, sse(chunk("<read"), chunk("Hello\n", index=1), chunk("b", index=1), done=False))]
+    before = live(*reads)
+    after = live(*reads, status_line(2.0, "client", 200), sent_line(3.0, b": waiting\n\n", "heartbeat"))
+    assert before.held_at(before.steps - 1) is not None
+    for step in range(before.steps):
+        assert after.held_at(step) == before.held_at(step)
+    assert after.held_at(after.steps - 1) == before.held_at(before.steps - 1)
+
+
+def test_events_inside_the_bytes_of_another_one():
+    """Events without a blank line between them are taken apart; which read has a part of which is certain."""
+    lines = [json.dumps(chunk(text)) for text in ("ab", "cd", "ef", "gh")]
+    data = "".join(f"data: {line}\n" for line in lines).encode() + b"\n"
+    size = len(data) // 8
+    reads = [read_line(float(at), data[at : at + size]) for at in range(0, len(data), size)]
+    player = live(*reads, read_line(999.0, stream_of("end")), end_line(999.0, "done"))
+    events = [event for number in range(99) if (event := player.event(number)) is not None]
+    assert any(one.end > other.end for one, other in itertools.pairwise(events))
+    for read in range(player.reads):
+        start, end = player.starts[read], player.read_end(read)
+        assert player.events_in(read) == [one for one in events if one.start < end and one.end > start]
+
+
+@pytest.mark.parametrize("size", [10_000, 100, 7])
+@pytest.mark.parametrize("how", ["done", "cancelled"])
+def test_a_message_is_the_same_in_however_many_reads(size: int, how: End):
+    body = json.dumps(message(CALL)).encode()
+    reads = [read_line(0.0, body[at : at + size]) for at in range(0, len(body), size)]
+    whole = live(read_line(0.0, body), end_line(1.0, how), stream=False)
+    player = live(*reads, end_line(1.0, how), stream=False)
+    assert whole.completion is not None and player.completion == whole.completion
 
 
 def test_what_the_proxy_said_is_a_row_of_its_own():

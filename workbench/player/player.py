@@ -51,7 +51,7 @@ class Player(Tracks):
         self._conformance: Conformance | None = None
         self._taken = 0  # records of the transformer
         self._comparison = Comparison()
-        self._events = array("q")  # where each event ends in `data`
+        self._events = array("q")  # where each event ends in `data`, or a longer one before it
         self._events_known = array("q")  # the step with which each event was whole
         self._rails = Rails()
         self._places: dict[Span, Ranges] = {}
@@ -143,7 +143,8 @@ class Player(Tracks):
         for at in range(bisect_right(self._events, start), len(events)):
             if events[at].start >= end or (step is not None and self._events_known[at] > step):
                 break
-            found.append(events[at])
+            if events[at].end > start:
+                found.append(events[at])
         return found
 
     # -- more of the tape
@@ -245,7 +246,8 @@ class Player(Tracks):
         for number in range(self._taken, len(all_records)):
             record = all_records[number]
             if isinstance(record, Event):
-                self._events.append(record.end)
+                # Lines that were taken apart are events inside the bytes of the one before them.
+                self._events.append(max(record.end, self._events[-1] if self._events else 0))
                 self._events_known.append(since)
                 self._show_checks(self._conformance.event(record))
             elif isinstance(record, Delta):
@@ -293,6 +295,8 @@ class Player(Tracks):
         if self.status.get("client", 200) < 300:
             if how != "cancelled":
                 self._conclude(how == "error", line.value.get("error") or "no reason is on the tape")
+            else:
+                self._read_whole()  # what was all there, in however many reads
             if self._conformance is not None:
                 self._show_checks(self._conformance.end(cut=how in ("cancelled", "error")))
         self._line(Pane.UPSTREAM, line)

@@ -9,7 +9,7 @@ from typing import Any
 
 from transformer.provenance import Path, locate
 from transformer.records import Event
-from transformer.stream.upstream import REASONING
+from transformer.stream.upstream import REASONING, error_in
 from workbench.errors import UserError
 from workbench.player import Player
 from workbench.variants.edits import Edit
@@ -60,7 +60,7 @@ def _is_behind(event: Event, choice: int, field: str) -> bool:
     if not isinstance(value, dict):
         return b"[DONE]" in event.data
     parts = value.get("choices")
-    return bool(value.get("error")) or any(
+    return error_in(value, event.name) is not None or any(
         _ends(part) or (field != "content" and _speaks(part))
         for part in (parts if isinstance(parts, list) else ())
         if isinstance(part, dict) and (index_of(part) or 0) == choice

@@ -19,7 +19,8 @@ CHANNELS = ("content", *REASONING)
 
 def origin_of(player: Player) -> Player:
     """A player that knows where an answer's texts stand; a UserError where there is no answer of a model."""
-    if player.mode == "plain" and (player.reads or player.header.get("kind") == "relay"):
+    refused = not 200 <= player.status.get("upstream", 200) < 300
+    if player.mode == "plain" and (player.reads or refused or player.header.get("kind") == "relay"):
         raise UserError("this is no answer that a dialect reads, so there is no text of a model to change")
     if player.mode != "message" or player.sources:
         return player

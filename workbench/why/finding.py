@@ -153,7 +153,9 @@ def _why_check(player: Player, check: Check) -> Why:
             if rule.level == "error"
             else "is one both clients cope with"
         )
-        sentences += [f"A breach of this rule {costs}.", _OWN]
+        sentences.append(f"A breach of this rule {costs}.")
+        if check.call is not None:
+            sentences.append(_OWN)
     sentences.append(advice(check.code))
     return Why(f"{check.level}: {check.code}", tuple(sentences))
 

@@ -309,3 +309,34 @@ def test_a_long_answer_is_put_together_in_no_time():
     for step in range(player.steps - 100, player.steps):
         assembly.assembled(step)
     assert time.perf_counter() - began < 0.2, "2 ms each, with room for a busy machine"
+
+
+@pytest.mark.parametrize(
+    "delta",
+    [
+        {"tool_calls": [{"index": 0, "id": "a", "function": {"name": "bash", "arguments": "{"}}]},
+        {"content": [{"type": "text", "text": "hi"}]},
+    ],
+    ids=["call", "content"],
+)
+def test_an_event_that_speaks_of_a_choice_twice(delta: dict[str, Any]):
+    part = {"index": 0, "delta": delta}
+    other = {"index": 1, "delta": delta}
+    player = live(read_line(0, sse({"choices": [part, other, part]})), end_line(1, "done"))
+    assert plain(last(player).choices) == answer(player)
+
+
+def test_what_is_no_text_does_not_take_the_place_of_one():
+    player = live(read_line(0, sse(chunk("Hi"), chunk(content=5))), end_line(1, "done"))  # type: ignore[arg-type]
+    assert answer(player)[0][1] == "Hi"
+    assert plain(last(player).choices) == answer(player)
+
+
+def test_a_message_that_is_whole_only_behind_an_end():
+    body = json.dumps(message(CALL)).encode()
+    lines = [read_line(0, body[:40]), end_line(1, "done"), read_line(2, body[40:]), end_line(3, "done")]
+    player = live(*lines, stream=False)
+    first = player.rows(Pane.UPSTREAM).steps[1]
+    assembly = assembly_of(player)
+    assert assembly.assembled(first) == Assembled()
+    assert plain(assembly.assembled(player.steps - 1).choices) == answer(player) != []

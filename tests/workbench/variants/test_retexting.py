@@ -226,6 +226,7 @@ def test_a_first_reasoning_comes_before_the_content():
         sse(chunk(role="assistant"), "{broken", done=False)[:-2],
         b": ping\n\n",
         b'data: {"choices":[{"delta":{}}]}\ndata: {"choices":[{"delta":{}}]}\ndata: [DONE]\n\n',
+        sse(chunk(role="assistant"), done=False) + b'event: error\ndata: {"message": "no"}\n\n',
     ],
 )
 def test_a_first_text_in_an_odd_stream(data: bytes):
@@ -313,6 +314,7 @@ def test_what_is_refused(hunks: list[Retext], said: str):
     "player",
     [
         play(status_line(0, "upstream", 500), read_line(1, b'{"error": 1}'), end_line(2, "done")),
+        play(status_line(0, "upstream", 500), end_line(2, "done")),
         play(read_line(1, b"[]"), end_line(2, "done"), kind="relay"),
         play(end_line(2, "done"), kind="relay"),
         play_bytes(sse(chunk("Hello")), dialect="klingon"),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.workbench.why.plays import played, sample, sample_paths, why_of, whys
+from tests.helpers import chunk, sse
+from tests.workbench.why.plays import TOOLS, played, sample, sample_paths, why_of, whys
 from transformer import DIALECTS, Delta, Finding, Transition
+from workbench.conformance import Check
 from workbench.conformance.rules import RULES
-from workbench.player import Pane
+from workbench.player import Pane, Player
 from workbench.player.reel import Reel
 from workbench.tape import end_line, finding_line, lost_line, make_header, read_line, sent_line, status_line
 from workbench.why import Why, why_row
@@ -259,3 +262,27 @@ LONG = "<read_file>\n<path>" + "x" * 100 + "</path>\n</read_file>"
 def test_quotes_are_short_and_cut_no_tag(quoted: str, wanted: str):
     assert quoted == wanted
     assert len(quoted) <= 62
+
+
+def test_of_upstreams_own_calls_only_where_it_is_about_one():
+    """An answer without any call has no calls that are upstream's own."""
+    said = {"choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi"}}]}
+    call = {"index": 0, "id": 5, "function": {"name": "read", "arguments": "{}"}}
+    header = make_header("", "passthrough", request={"model": "m", "tools": TOOLS})
+    data = sse(said, said, chunk(tool_calls=[call], finish_reason="tool_calls"))
+    player = Reel("x", header, [read_line(0, data), end_line(1, "done")]).play()
+    own = {item.code: any("upstream's own" in one for one in why.sentences) for item, why in _checks(player)}
+    assert own["check-role-repeated"] is False
+    assert own["check-call-shape"] is True
+
+
+def _checks(player: Player) -> Iterator[tuple[Check, Why]]:
+    return ((item, why) for item, why in whys(player) if isinstance(item, Check) and item.level != "info")
+
+
+def test_sentences_begin_with_a_capital():
+    call = {"index": 0, "id": "a", "function": {"name": "read", "arguments": "{}"}}
+    header = make_header("", "roo-xml", request={"model": "m", "tools": TOOLS})
+    data = sse(chunk(tool_calls=[call], finish_reason="tool_calls"))
+    player = Reel("x", header, [read_line(0, data), end_line(1, "done")]).play()
+    assert "They were passed through unchanged." in why_of(player, "native-calls").sentences
