@@ -23,6 +23,7 @@ from workbench.ui.screens.listing import ListScreen
 from workbench.ui.screens.picker import PickerScreen
 from workbench.ui.screens.replay import ReplayScreen
 from workbench.ui.widgets.position import PositionBar
+from workbench.variants import Cut
 
 SAMPLE = samples_dir() / "roo-xml" / "unclosed-parameter.jsonl"
 CALLS = samples_dir() / "qwen3-coder" / "good-two-calls.jsonl"
@@ -400,6 +401,9 @@ async def test_a_tape_that_differs_from_todays_code_says_so(tmp_path: Path):
     async with replaying(SAMPLE) as replay:
         await replay.press("D")
         assert "exactly what is on the tape" in replay.told
+        replay.screen.attempt([Cut(2000)])
+        await replay.press("D")
+        assert "this was never sent" in replay.told
 
 
 async def test_every_action_has_a_key_a_tooltip_and_a_place_in_the_palette():

@@ -277,7 +277,8 @@ async def test_why_of_a_row_in_every_pane(key: str):
         assert isinstance(replay.app.screen, WhyScreen) and replay.app.screen.why.sentences
 
 
-async def test_a_pasted_text_is_played():
+async def test_a_pasted_text_is_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
     compose = Compose(Wishes(dialect="roo-xml", tools=[_tool("read", "filePath")]))
     async with replaying(compose=compose) as replay:
         await replay.until(lambda: isinstance(replay.app.screen, RewriteScreen), "the editor")
@@ -288,6 +289,9 @@ async def test_a_pasted_text_is_played():
         await replay.press("ctrl+s")
         await replay.replay()
         assert replay.calls == []
+        await replay.press("S")
+        await replay.until(lambda: "written to" in replay.told, "it can be kept as it is")
+        assert [path.name for path in tmp_path.iterdir()] == ["text.variant.jsonl"]
         await replay.press("n", "w")
         assert "with </filePath> before </read> this is a call to read" in replay.text
         await replay.press("1")

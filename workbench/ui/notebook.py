@@ -113,8 +113,10 @@ class Notebook:
             return
         player = self._screen.player
         step = mark.found(player) if player is not None else None
-        if step is not None:
-            self._screen.replay.move_to(step, mark.byte)
+        if step is None:
+            self._screen.notify("the tape has not come so far yet", timeout=3)
+        else:  # a variant has other bytes
+            self._screen.replay.move_to(step, None if self._screen.trials.active else mark.byte)
 
 
 def _place(mark: Mark) -> str:

@@ -35,9 +35,7 @@ class Opener:
 
     def _select(self, place: tuple[Pane, int] | None) -> None:
         if place is not None:
-            pane, row = place
-            self._screen.set_focus(self._screen.view.panes[pane])
-            self._screen.view.panes[pane].go(row)
+            self._screen.view.show_row(*place)
 
     def request(self) -> None:
         screen, player = self._screen, self._screen.player
@@ -54,7 +52,8 @@ class Opener:
         if player is not None and player.steps:
             machine = screen.view.panes[Pane.MACHINE]
             rows = player.rows(Pane.MACHINE)
-            step = rows.steps[machine.cursor] if 0 <= machine.cursor < len(rows) else player.steps - 1
+            now = player.steps - 1 if screen.view.at is None else screen.view.at
+            step = rows.steps[machine.cursor] if 0 <= machine.cursor < len(rows) else now
             screen.app.push_screen(TableScreen(player, step), self._go_to)
             screen.did("table")
 
@@ -87,7 +86,9 @@ class Opener:
         screen, player = self._screen, self._screen.player
         found = player.difference if player is not None else None
         if player is None or found is None:
-            screen.notify("today's code sends exactly what is on the tape", timeout=3)
+            never = screen.view.path is None or (player is not None and "variant_of" in player.header)
+            said = "this was never sent" if never else "today's code sends exactly what is on the tape"
+            screen.notify(said, timeout=3)
             return
         if found.read >= 0:
             screen.view.go_to(player.rows(Pane.UPSTREAM).steps[player.rows_of_reads[found.read]])

@@ -1,9 +1,11 @@
-"""Running: to the next breakpoint, which is then named; and the marks that somebody leaves on the way."""
+"""Running: to the next breakpoint, which is then named."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
+
+from textual.worker import Worker
 
 from workbench.errors import UserError
 from workbench.player.breakpoints import Breakpoint, Hit, hits, next_hit, parse
@@ -32,11 +34,20 @@ class Runner:
         self._screen = screen
         self.breakpoints: list[Breakpoint] = []
         self._edited: int | None = None  # the one that is being typed anew
+        self._worker: Worker[None] | None = None
 
     # -- running
 
     def run(self, way: int) -> None:
-        self._screen.run_worker(self._run(way), group="run", exclusive=True)
+        self._worker = self._screen.run_worker(self._run(way), group="run", exclusive=True)
+
+    @property
+    def on(self) -> bool:
+        return self._worker is not None and self._worker.is_running
+
+    def stop(self) -> None:
+        if self._worker is not None:
+            self._worker.cancel()
 
     async def _run(self, way: int) -> None:
         view = self._screen.replay

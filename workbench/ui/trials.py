@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.errors import UserError
 from workbench.player import Pane, Player
 from workbench.player.reel import Reel, Source
 from workbench.ui.background import in_background
-from workbench.variants import Change, Script, apply, changed_rows, describe, save_variant, script_of
+from workbench.variants import Change, Marks, Script, apply, changed_rows, describe, save_variant, script_of
 
 if TYPE_CHECKING:
     from workbench.ui.screens.replay import ReplayScreen
 
 _AT_ONCE = 0.05  # seconds of playing a variant before the screen is drawn
+# What has fewer of both is changed before the next key can be pressed.
+_STEPS, _BYTES = 10_000, 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One change after another: what is shown with them, and what was shown before, for undo."""
+    """Some changes at a time, and what they make of the exchange. To play that again costs less than to
+    keep it played: a player is many times as large as its tape."""
 
     changes: tuple[Change, ...]
     script: Script
-    source: Source
 
 
 class Trials:
@@ -35,11 +38,20 @@ class Trials:
         self._screen = screen
         self._original: Source | None = None
         self._trials: list[Trial] = []
-        self._busy = False
+        self._pending: Sequence[Change] | None = None  # what is being tried
 
     def begin(self, source: Source) -> None:
         """Another tape was opened."""
-        self._original, self._trials, self._busy = source, [], False
+        self._original, self._trials = source, []
+        self._wait_for(None)
+
+    @property
+    def _busy(self) -> bool:
+        return self._pending is not None
+
+    def _wait_for(self, changes: Sequence[Change] | None) -> None:
+        self._pending = changes
+        self._screen.replay.frozen = self._busy
 
     @property
     def active(self) -> bool:
@@ -52,7 +64,7 @@ class Trials:
     @property
     def words(self) -> str:
         if self._busy:
-            return "trying …"
+            return "trying … (u stops it)"
         return f"VARIANT {describe(self.changes)} (u undoes)" if self._trials else ""
 
     # -- trying
@@ -60,83 +72,105 @@ class Trials:
     def attempt(self, changes: Sequence[Change]) -> None:
         """See what becomes of it; the rows that come out otherwise are marked."""
         player, view = self._screen.player, self._screen.replay
-        if player is None or self._busy or not changes:
+        if player is None or not changes:
             return
-        if view.source is not None and view.source.behind:
-            self._screen.notify("the tape is still being read; try again when all of it is there", timeout=3)
+        if self._busy or (view.source is not None and view.source.behind):
+            what = (
+                "the change before this one is still being tried"
+                if self._busy
+                else "the tape is still being read"
+            )
+            self._screen.notify(f"{what}; try again when that is done", timeout=3)
             return
-        self._busy = True
-        self._screen.tell()
+        script = self._trials[-1].script if self._trials else None
 
         def work() -> Script | UserError:
             try:
-                return apply(self._script(player), player, changes)
+                return apply(script or script_of(player), player, changes)
             except UserError as error:
                 return error
             except Exception as error:  # in a thread nobody else would hear of it
                 return UserError(f"this change failed, which is a bug: {type(error).__name__}: {error}")
 
-        def done(made: Script | UserError) -> None:
-            self._busy = False
-            if isinstance(made, UserError):
-                self._screen.notify(made.message, severity="error", timeout=6, markup=False)
-            else:
-                self._show(Trial(tuple(changes), made, self._reel(made)), player)
+        self._wait_for(changes)
+        if player.steps < _STEPS and len(player.data) < _BYTES:
+            self._made(work(), changes, player)
+        else:
             self._screen.tell()
+            in_background(self._screen, work, lambda made: self._made(made, changes, player))
 
-        in_background(self._screen, work, done)
+    def _made(self, made: Script | UserError, changes: Sequence[Change], before: Player) -> None:
+        if self._pending is not changes:
+            return  # taken back, or another tape was opened
+        self._wait_for(None)
+        if isinstance(made, UserError):
+            self._screen.notify(made.message, severity="error", timeout=6, markup=False)
+        else:
+            self._trials.append(Trial(tuple(changes), made))
+            self._show(before, at_end=self._screen.replay.step >= before.steps - 1)
+        self._screen.tell()
 
-    def _script(self, player: Player) -> Script:
-        return self._trials[-1].script if self._trials else script_of(player)
-
-    def _reel(self, script: Script) -> Reel:
-        return Reel(self._screen.opening.title, script.header, script.lines)
-
-    def _show(self, trial: Trial, before: Player) -> None:
-        step, at_end = self._screen.replay.step, self._screen.replay.step >= before.steps - 1
-        trial.source.advance(_AT_ONCE)
-        self._trials.append(trial)
-        self._open(trial.source, before, None if at_end else step)
-
-    def _open(self, source: Source, before: Player, step: int | None) -> None:
-        """At the same place as before: that of the same time, for bytes and steps may be others now."""
-        view = self._screen.replay
-        view.open(source, running=self._original is source, at=0)
-        player = view.player
-        if player is not None:
-            view.move_to(player.steps - 1 if step is None else same_moment(before, step, player))
+    def _show(self, before: Player, *, at_end: bool = False) -> None:
+        """The last trial, or the original: at the same moment, though bytes and steps may be others now."""
+        view, opening, source = self._screen.replay, self._screen.opening, self._original
+        step = view.step
+        if self._trials:
+            script = self._trials[-1].script
+            source = Reel(opening.title, script.header, script.lines)
+        assert source is not None
+        source.advance(_AT_ONCE)
+        view.open(source, running=opening.running)
+        view.aim(lambda player: player.steps - 1 if at_end else same_moment(before, step, player))
 
     def undo(self) -> None:
         before = self._screen.player
-        if not self._trials or before is None or self._original is None:
+        if self._busy:
+            self._wait_for(None)
+        elif not self._trials or before is None:
             self._screen.notify("nothing has been changed", timeout=2)
-            return
-        step = self._screen.replay.step
-        self._trials.pop()
-        source = self._trials[-1].source if self._trials else self._original
-        self._open(source, before, step)
+        else:
+            self._trials.pop()
+            self._show(before)
         self._screen.tell()
 
     def loaded(self, source: Source) -> None:
         """All of a tape is there: what is different in a variant can be said."""
         original = self._original.player if self._original is not None else None
-        player = source.player
-        if not self._trials or source is not self._trials[-1].source or original is None or player is None:
+        player, view = source.player, self._screen.replay
+        if not self._trials or source is not view.source or original is None or player is None:
             return
-        in_background(self._screen, lambda: changed_rows(original, player), self._screen.replay.show_changes)
+
+        def done(changes: Sequence[Marks]) -> None:
+            if view.source is source:
+                view.show_changes(changes)
+
+        in_background(self._screen, lambda: changed_rows(original, player), done)
 
     # -- keeping it
 
     def save(self) -> None:
-        if not self._trials:
+        """What was pasted or piped in is in no file yet, so that it is worth keeping as it is."""
+        player, source, changes = self._screen.player, self._screen.opening.path, self.changes
+        if player is None or not (changes or source is None):
             self._screen.notify("there is no variant to save: e, d, !, J and | make one", timeout=3)
             return
-        try:
-            path = save_variant(self._trials[-1].script, self._screen.opening.path, self.changes)
-        except (OSError, UserError) as error:
-            self._screen.notify(f"it cannot be written: {error}", severity="error", timeout=8, markup=False)
-            return
-        self._screen.notify(f"written to {path}", timeout=8, markup=False)
+        script = self._trials[-1].script if self._trials else None
+
+        def work() -> Path | Exception:
+            try:
+                return save_variant(script or script_of(player), source, changes)
+            except (OSError, UserError) as error:
+                return error
+
+        def done(path: Path | Exception) -> None:
+            if isinstance(path, Exception):
+                self._screen.notify(
+                    f"it cannot be written: {path}", severity="error", timeout=8, markup=False
+                )
+            else:
+                self._screen.notify(f"written to {path}", timeout=8, markup=False)
+
+        in_background(self._screen, work, done)
 
 
 def same_moment(before: Player, step: int, after: Player) -> int:
@@ -146,7 +180,10 @@ def same_moment(before: Player, step: int, after: Player) -> int:
     read = before.last_read(step)
     if read < 0:
         return min(step, after.steps - 1)
-    following = bisect_right(after.times, before.times[read])
+    time = before.times[read]
+    first, following = bisect_left(after.times, time), bisect_right(after.times, time)
+    if first <= read < following:
+        following = read + 1  # of all that came at that time
     if following >= after.reads:
         return after.steps - 1
     return after.rows(Pane.UPSTREAM).steps[after.rows_of_reads[following]] - 1

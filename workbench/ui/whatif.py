@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from workbench.ui.screens.replay import ReplayScreen
 
 _SPLIT, _VALUE = "split", "value"
+_DIGITS = 15  # of a number that somebody may mean
 
 
 class WhatIf:
@@ -29,6 +30,8 @@ class WhatIf:
         player = self._screen.player
         if player is None:
             return
+        if self._too_long(min(map(len, player.sources.values()), default=0)):
+            return  # to read all of it would take a while
         texts = texts_of(player)
         if len(texts) < 2:
             self._rewrite(texts[0] if texts else Text(0, "content", ""))
@@ -43,10 +46,14 @@ class WhatIf:
 
         self._screen.app.push_screen(ListScreen("which text?", "what is to be edited", choices), chosen)
 
-    def _rewrite(self, old: Text) -> None:
-        if len(old.text) > MOST:
-            said = f"this text has {len(old.text):,} characters, too many to be edited here"
+    def _too_long(self, length: int) -> bool:
+        if length > MOST:
+            said = f"this text has {length:,} characters, too many to be edited here"
             self._screen.notify(said, severity="warning", timeout=4)
+        return length > MOST
+
+    def _rewrite(self, old: Text) -> None:
+        if self._too_long(len(old.text)):
             return
 
         def written(new: str | None) -> None:
@@ -76,9 +83,13 @@ class WhatIf:
         self._screen.attempt([Cut(byte)])
 
     def join(self) -> None:
-        read = self._read()
-        if read is not None:
-            self._screen.attempt([Merge(read)])
+        """The cursor stands on what comes out of it: that comes when the second of them came."""
+        player, view, read = self._screen.player, self._screen.replay, self._read()
+        if player is None or read is None:
+            return
+        if read + 1 < player.reads and view.step < player.step_of_read(read + 1):
+            view.move_to(player.step_of_read(read + 1))
+        self._screen.attempt([Merge(read)])
 
     def split(self) -> None:
         """At the byte that was gone to; else the user says where."""
@@ -89,6 +100,9 @@ class WhatIf:
         start, end = player.starts[read], player.read_end(read)
         if view.byte is not None and start < view.byte < end:
             self._screen.attempt([Split(view.byte)])
+            return
+        if end - start < 2:
+            self._screen.notify(f"read {read + 1} is a single byte, which cannot be split", timeout=3)
             return
         inside = [byte for byte, _ in player.bytes_at(view.step) if start < byte < end]
         question = Question(
@@ -143,11 +157,12 @@ class WhatIf:
             self._screen.close_prompt()
             self._screen.attempt([Switch(self._asked, text.strip())])
         elif purpose == _SPLIT:
-            if not text.strip().isdecimal():
+            number = text.strip().removeprefix("@").replace(",", "")
+            if not number.isdecimal() or len(number) > _DIGITS:
                 self._screen.complain("a byte is a number")
                 return True
             self._screen.close_prompt()
-            self._screen.attempt([Split(int(text))])
+            self._screen.attempt([Split(int(number))])
         return purpose in (_VALUE, _SPLIT)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from time import monotonic
 from typing import ClassVar
 
 from textual import work
 from textual.binding import Binding, BindingType
 from textual.events import Resize
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
 from workbench.player import Player
@@ -71,6 +73,7 @@ class ExchangeScreen(Screen[None]):
         self._prompt = PromptBar()
         self._opener = Opener(self)
         self._search = ""
+        self._said = ("", 0.0)  # what was told last, and until when it is seen
         self._searched: RowPane = view.panes[0]
         self._asked_in: RowPane = view.panes[0]  # where the focus goes when the prompt closes
 
@@ -99,6 +102,22 @@ class ExchangeScreen(Screen[None]):
 
     def did(self, action: str) -> None:
         """Somebody used this: a guide may want to know."""
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """Whoever holds a key down is told once. What is said is never markup: it may quote a stream."""
+        now, last = monotonic(), self._said
+        if message == last[0] and now < last[1]:
+            return
+        self._said = message, now + (timeout or 0)
+        super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
 
     # -- where to look
 
@@ -150,9 +169,12 @@ class ExchangeScreen(Screen[None]):
 
     def leave(self) -> None:
         """Escape, when nothing is being typed: back to the plain screen."""
+        self.forget_search()
+        self.remove_class("-zoomed")
+
+    def forget_search(self) -> None:
         self._search = ""
         self.workers.cancel_group(self, "search")
-        self.remove_class("-zoomed")
 
     # -- what can be taken along
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.events import Resize
 from textual.widgets import Footer
 
 from workbench.errors import UserError
@@ -30,6 +31,7 @@ from workbench.variants import Change
 GOTO = Question(
     "goto", "go to ", "a step (120, +10, 50%), a time (1.5s), a byte (@512), read 12, call 2, finding 3"
 )
+_TALL = 32  # lines, from which on there is room for much of the message
 _NOUNS = {
     Unit.STEP: "step", Unit.TRANSITION: "transition", Unit.READ: "read", Unit.DELTA: "delta",
     Unit.CALL: "call", Unit.FINDING: "finding",
@@ -91,7 +93,7 @@ class ReplayScreen(ExchangeScreen):
         Binding("u", "trial('undo')", "Undo", id="replay.undo", show=False,
                 tooltip="Take the last change back"),
         Binding("S", "trial('save')", "Save variant", id="replay.save", show=False,
-                tooltip="Write the variant as a new tape"),
+                tooltip="Write the variant, or what is in no file yet, as a new tape"),
         Binding("D", "open('difference')", "Difference", id="replay.difference", show=False,
                 tooltip="Where what the client got then is not what today's code would send"),
         Binding("colon", "goto", "Go to", id="replay.goto", key_display=":",
@@ -123,6 +125,8 @@ class ReplayScreen(ExchangeScreen):
                 tooltip="Give this pane the whole screen, or back"),
         Binding("slash", "search", "Search", id="exchange.search", key_display="/", show=False,
                 tooltip="Search in this pane"),
+        Binding("escape", "back", "Back", id="exchange.back", show=False,
+                tooltip="Stop what moves, forget the search, leave zoom; then back to where you came from"),
         Binding("q", "close", "Close", id="replay.close", show=False, tooltip="Back to where you came from"),
     ]  # fmt: skip
 
@@ -170,9 +174,13 @@ class ReplayScreen(ExchangeScreen):
         else:
             self.open_number(self.number, self._at)
 
+    def on_resize(self, event: Resize) -> None:
+        self.set_class(event.size.height < _TALL, "-short")
+
     def shown(self, part: RowPane) -> None:
         self.set_class(part is self.replay.message, "-on-message")
         if part is self.replay.message:
+            self.remove_class("-no-message")
             self.call_after_refresh(self.replay.tell_position)  # it is not kept up while nobody sees it
 
     # -- what is open
@@ -182,7 +190,8 @@ class ReplayScreen(ExchangeScreen):
         return self.openings[self.number]
 
     def open_number(self, number: int, at: int | None = None) -> None:
-        self.playing.stop()
+        self.halt()
+        self.forget_search()
         self.number = number
         source = self.opening.open()
         self.replay.open(source, running=self.opening.running, at=at)
@@ -199,6 +208,7 @@ class ReplayScreen(ExchangeScreen):
             self._go(start)
 
     def action_pick(self) -> None:
+        self.halt()
         self._picker = PickerScreen(self.openings, self.number, like=self._picker)
         self.app.push_screen(self._picker, self._picked)
 
@@ -210,16 +220,16 @@ class ReplayScreen(ExchangeScreen):
 
     def action_close(self) -> None:
         """Back to the screen below; where there is none, the end."""
-        self.playing.stop()
+        self.halt()
         if len(self.app.screen_stack) > 2:
             self.dismiss(None)
         else:
             self.app.exit(0)
 
     def leave(self) -> None:
-        """Escape goes back one thing at a time: playing, the search, zoom; at last the screen below."""
-        if self.playing.on:
-            self.playing.stop()
+        """Escape goes back one thing at a time: what moves, the search, zoom; at last the screen below."""
+        if self.playing.on or self.runner.on:
+            self.halt()
         elif self._search or self.has_class("-zoomed"):
             super().leave()
         elif len(self.openings) > 1:
@@ -235,8 +245,16 @@ class ReplayScreen(ExchangeScreen):
 
     # -- stepping
 
-    def action_seek(self, unit: str, way: int) -> None:
+    def halt(self) -> None:
+        """Nothing moves by itself while somebody does something."""
         self.playing.stop()
+        self.runner.stop()
+
+    def on_row_pane_moved(self) -> None:
+        self.halt()
+
+    def action_seek(self, unit: str, way: int) -> None:
+        self.halt()
         wanted = Unit(unit)
         if not self.replay.seek(wanted, way):
             where = "after" if way > 0 else "before"
@@ -244,22 +262,26 @@ class ReplayScreen(ExchangeScreen):
         self.did("step")
 
     def go_to_finding(self, way: int) -> bool:
-        self.playing.stop()
-        return self.replay.seek(Unit.FINDING, way)
+        self.action_seek(Unit.FINDING, way)
+        return True  # it says itself where there is none
 
     def action_edge(self, end: int) -> None:
-        self.playing.stop()
+        self.halt()
         if self.player is not None:
             self.replay.move_to(self.player.steps - 1 if end else -1)
 
     def action_here(self) -> None:
-        self.playing.stop()
+        self.halt()
         step = self.replay.selected_step()
         if step is not None:
             self.replay.move_to(step)
 
     def action_goto(self) -> None:
         self.ask(GOTO)
+
+    def ask(self, question: Question, text: str = "") -> None:
+        self.halt()
+        super().ask(question, text)
 
     def answered(self, purpose: str, text: str) -> None:
         if purpose == GOTO.purpose:
@@ -269,8 +291,8 @@ class ReplayScreen(ExchangeScreen):
 
     def _go(self, text: str) -> None:
         if self.player is None:
+            self.close_prompt()
             return
-        self.playing.stop()
         try:
             place = self.replay.find(text)
         except UserError as error:
@@ -291,40 +313,56 @@ class ReplayScreen(ExchangeScreen):
 
     def on_position_bar_chosen(self, event: PositionBar.Chosen) -> None:
         event.stop()
-        self.playing.stop()
+        self.halt()
         self.replay.move_to(event.step)
 
     def action_message(self) -> None:
-        self.replay.message.display = not self.replay.message.display
-        self.replay.tell_position()
+        """Where one part at a time is seen, it is the message or the machine."""
+        message, machine = self.replay.message, self.view.panes[Pane.MACHINE]
+        if self.focused is message or self.has_class("-narrow") or self.has_class("-zoomed"):
+            self.look_at(machine if self.focused is message else message)
+        else:
+            self.toggle_class("-no-message")
+            self.call_after_refresh(self.replay.tell_position)
 
     # -- playing, running, marking, trying
 
     def action_play(self) -> None:
+        self.runner.stop()
         self.playing.toggle()
 
     def action_speed(self, way: int) -> None:
         self.playing.change_speed(way)
 
     def action_run(self, way: int) -> None:
-        self.playing.stop()
+        self.halt()
         self.runner.run(way)
 
     def action_breakpoints(self) -> None:
+        self.halt()
         self.runner.list_breakpoints()
 
     def action_mark(self) -> None:
         self.notebook.ask_note()
 
     def action_marks(self) -> None:
+        self.halt()
         self.notebook.list_marks()
 
+    def action_open(self, view: str) -> None:
+        self.halt()
+        super().action_open(view)
+
+    def action_proof(self) -> None:
+        self.halt()
+        super().action_proof()
+
     def action_change(self, what: str) -> None:
-        self.playing.stop()
+        self.halt()
         getattr(self._what_if, what)()
 
     def action_trial(self, what: str) -> None:
-        self.playing.stop()
+        self.halt()
         getattr(self.trials, what)()
 
     def attempt(self, changes: Sequence[Change]) -> None:
@@ -335,5 +373,6 @@ class ReplayScreen(ExchangeScreen):
         event.stop()
         self.trials.loaded(event.source)
         self._begin_there()
+        self.tell()  # a mark may stand in a part that was not there before
         changes, self._changes = self._changes, ()
         self.trials.attempt(changes)

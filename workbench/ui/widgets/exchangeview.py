@@ -179,7 +179,7 @@ class ExchangeView(Vertical):
         now = time.monotonic()
         if self.verdict is not None and self.source is not None and self.source.behind:
             return  # of a half that nobody waits for
-        if self.verdict is None or player.complete or now - self._judged_at > _JUDGE:
+        if self.verdict is None or not self.growing or now - self._judged_at > _JUDGE:
             if self.verdict is not None and self._judged_steps == player.steps:
                 return
             self._judged_at, self._judged_steps = now, player.steps
@@ -224,9 +224,12 @@ class ExchangeView(Vertical):
     def go_to(self, step: int) -> None:
         """Select the row of a step."""
         assert self.player is not None
-        place, row = self.player.place(step)
-        self.screen.set_focus(self.panes[place])
-        self.panes[place].go(row)
+        self.show_row(*self.player.place(step))
+
+    def show_row(self, pane: Pane, row: int) -> None:
+        """Select a row."""
+        self.screen.set_focus(self.panes[pane])
+        self.panes[pane].go(row)
 
     def go_to_proof(self) -> bool:
         """Select the row that proves the verdict; False when there is none."""
@@ -243,6 +246,5 @@ class ExchangeView(Vertical):
         found = next((row for row in rows if isinstance(machine.item(row), Finding | Line)), None)
         if found is None:
             return False
-        self.screen.set_focus(machine)
-        machine.go(found)
+        self.show_row(Pane.MACHINE, found)
         return True

@@ -31,7 +31,15 @@ class MessagePane(RowPane):
     def show_message(self, assembly: Assembly, step: int) -> None:
         if not self.display:
             return
-        self.rows = rows_of(assembly, step)
+        rows = rows_of(assembly, step)
+        if rows != self.rows:  # else somebody may be reading in it
+            self._replace(rows)
+
+    def clear(self) -> None:
+        self._replace([])
+
+    def _replace(self, rows: list[Row]) -> None:
+        self.rows = rows
         self.top = max(0, len(self.rows) - self.size.height)
         self._known = len(self.rows)
         self._select(len(self.rows) - 1, follow=True)
@@ -66,8 +74,8 @@ def rows_of(assembly: Assembly, step: int) -> list[Row]:
     for answered in message.choices:
         if len(message.choices) > 1:
             rows.append((f"choice {answered.index}", "", "dim"))
-        for field, text in answered.reasoning.items():
-            rows += _lines("reasoning" if field else field, text, "plain")
+        for text in answered.reasoning.values():
+            rows += _lines("reasoning", text, "plain")
         rows += _lines("content", answered.content, "bright")
         for number, call in enumerate(answered.calls):
             rows.append((f"call {number}", f"{call.name}  {call.id}", "good"))

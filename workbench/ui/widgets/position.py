@@ -47,7 +47,7 @@ class PositionBar(Widget):
 
     def __init__(self) -> None:
         super().__init__(id="position")
-        self.tooltip = "● a call, ✖ ▲ findings, ◆ a mark: click to go there"
+        self.tooltip = "● a call, ✖ ▲ · findings, ◆ a mark: click to go there"
         self.words = ""
         self.alarm = ""
         self.step = -1
@@ -102,7 +102,7 @@ class PositionBar(Widget):
     async def _on_click(self, event: events.Click) -> None:
         event.stop()
         offset = event.get_content_offset(self)
-        if offset is not None and self.steps:
+        if offset is not None and offset.y == 1 and self.steps:
             self.post_message(self.Chosen(self.step_at(offset.x)))
 
     def step_at(self, x: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from textual.app import ComposeResult
@@ -23,7 +23,7 @@ from workbench.ui.widgets.rowpane import RowPane
 from workbench.ui.widgets.tapepane import TapePane
 from workbench.variants import Marks
 
-_LOOK = 3000  # rows that are looked at for one frame
+_LOOK = 6000  # rows that are looked at for one frame
 
 
 class ReplayView(ExchangeView):
@@ -43,8 +43,11 @@ class ReplayView(ExchangeView):
         self.remark = ""  # what else is to be said: a speed
         self.variant = ""  # what was changed, if anything
         self.reason = ""  # why the cursor stands here
+        self.frozen = False  # somebody reads the tape beside us: it must not grow now
         self._timeline: Timeline | None = None
         self._loaded: Source | None = None
+        self._aim: Callable[[Player], int] | None = None  # a place that is not there yet
+        self._all_told = True  # what is said is about all rows that there are
 
     def compose(self) -> ComposeResult:
         yield self.bar
@@ -61,12 +64,27 @@ class ReplayView(ExchangeView):
 
     def open(self, source: Source, running: bool = True, at: int | None = None) -> None:
         self._timeline = self._loaded = None
-        super().open(source, running, 0 if at is None else at)
-        self.move_to(self.step)
+        self.byte, self.reason = None, ""
+        super().open(source, running, at or 0)
+        self._tell_nothing()
+        self.aim(lambda player: at or 0)
+
+    def aim(self, place: Callable[[Player], int]) -> None:
+        """Go to a place of a tape of which only the beginning may be there: to the place itself, once it is.
+
+        Whoever moves meanwhile wants to be somewhere else.
+        """
+        player, source = self.player, self.source
+        if player is not None:
+            self.move_to(place(player))
+        self._aim = place if player is None or (source is not None and source.behind) else None
 
     def _show(self, source: Source) -> None:
         super()._show(source)
-        self.move_to(self.step, self.byte, self.reason)
+        if self._aim is not None:
+            self.aim(self._aim)
+        else:
+            self.move_to(self.step, self.byte, self.reason)
         if not source.behind and self._loaded is not source:
             self._loaded = source
             self.post_message(self.Loaded(source))
@@ -82,16 +100,22 @@ class ReplayView(ExchangeView):
         return self._timeline
 
     def _frame(self) -> None:
+        if self.frozen:
+            return
         super()._frame()
-        timeline = self.timeline
-        if timeline is not None and not timeline.catch_up(_LOOK):
+        if self.source is not None and (self.source.behind or not self._all_told):
             self.tell_position()
+
+    @property
+    def growing(self) -> bool:
+        """A variant of what still grows is what had come when it was made."""
+        return self.path is not None and super().growing
 
     # -- moving in time
 
     def move_to(self, step: int, byte: int | None = None, reason: str = "") -> None:
         """Show what was known when a step had been made; `reason` says why, if there is one to tell."""
-        self.reason = reason
+        self.reason, self._aim = reason, None
         player = self.player
         if player is None:
             return
@@ -104,8 +128,7 @@ class ReplayView(ExchangeView):
         for pane in self.panes:
             pane.stand(self.step, self._row_of(player, pane, where, row))
             pane.light(light)
-            pane.border_title = f"▶ {pane.NAME}" if pane.PANE is where else pane.NAME
-            pane.set_class(pane.PANE is where, "-now")
+            self._point_at(pane, pane.PANE is where)
             self._subtitle(pane)
         self.tell_position()
 
@@ -149,8 +172,16 @@ class ReplayView(ExchangeView):
 
     def on_row_pane_moved(self, event: RowPane.Moved) -> None:
         super().on_row_pane_moved(event)
-        if isinstance(event.pane, TapePane):
+        if isinstance(event.pane, TapePane) and self.byte is not None:
             self.byte = None
+            self.tell_position()
+
+    def show_row(self, pane: Pane, row: int) -> None:
+        """One that is still to come is gone to in time as well."""
+        if row >= self.panes[pane].count():
+            assert self.player is not None
+            self.move_to(self.player.rows(pane).steps[row])
+        super().show_row(pane, row)
 
     def show_changes(self, changes: Sequence[Marks]) -> None:
         """What came out otherwise than in the original."""
@@ -163,11 +194,22 @@ class ReplayView(ExchangeView):
     def _alarm(self, player: Player) -> str:
         return ""  # what is held back is said of the step, below
 
+    def _tell_nothing(self) -> None:
+        """What was open before is gone, and of the next one nothing may be known yet."""
+        self.position.tell("", "", -1, 0, ())
+        self.message.clear()
+        for pane in self.panes:
+            self._point_at(pane, False)
+
+    def _point_at(self, pane: TapePane, now: bool) -> None:
+        pane.border_title = f"▶ {pane.NAME}" if now else pane.NAME
+        pane.set_class(now, "-now")
+
     def tell_position(self) -> None:
         player, timeline = self.player, self.timeline
         if player is None or timeline is None:
             return
-        timeline.catch_up(_LOOK)
+        self._all_told = timeline.catch_up(_LOOK)
         self.message.show_message(timeline.assembly, self.step)
         self.position.tell(
             self._words(player), self._alarms(player), self.step, player.steps, self._signs(timeline)
