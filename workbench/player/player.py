@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_right
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
-from transformer import Delta, Event, Finding, MessageTransformer, Span, StreamTransformer, Transition
+from transformer import Delta, Event, Transition
 from transformer.deltas import dumps
-from transformer.provenance import SourceMap
-from transformer.records import Ranges
 from workbench.conformance import Check, Conformance
 from workbench.errors import UserError
 from workbench.player.bodies import begins_object, object_in
 from workbench.player.comparison import Comparison, Difference
 from workbench.player.panes import Pane
-from workbench.player.rails import Rails
-from workbench.player.tracks import Item, Tracks
+from workbench.player.provenance import Provenance
 from workbench.recipe import Recipe, Wishes, make_recipe
 from workbench.tape import Line
 
 # A streamed answer; one that came whole; nothing to convert (another endpoint, an error).
 Mode: TypeAlias = Literal["stream", "message", "plain"]
-_PLACES = 4096  # spans whose bytes are remembered: some screens full
 
 
-class Player(Tracks):
+class Player(Provenance):
     """Feed it a tape's lines; read rows from it.
 
     Among its records are `Check`s, which are on no tape and say how upstream's own events and calls suit
@@ -43,29 +37,18 @@ class Player(Tracks):
         self.status: dict[str, int] = {}  # by side
         self._recipe = self._make_recipe(wishes or Wishes())
         self._blank = True  # nothing has come that could tell what it is
-        self._stream: StreamTransformer | None = None
-        self._message: MessageTransformer | None = None
         self._whole: dict[str, Any] | None = None  # what it made
         self.whole_at: int | None = None  # the step before which an answer in one piece was all there
         self._next_try = 0  # how much of a body that is not whole yet is to be read again
         self._conformance: Conformance | None = None
         self._taken = 0  # records of the transformer
         self._comparison = Comparison()
-        self._events = array("q")  # where each event ends in `data`, or a longer one before it
-        self._events_known = array("q")  # the step with which each event was whole
-        self._rails = Rails()
-        self._places: dict[Span, Ranges] = {}
 
     # -- what is known
 
     @property
     def dialect(self) -> str:
         return str(self.header.get("dialect"))
-
-    @property
-    def findings(self) -> list[Finding]:
-        source = self._stream or self._message
-        return list(source.findings) if source is not None else []
 
     @property
     def completion(self) -> dict[str, Any] | None:
@@ -76,76 +59,6 @@ class Player(Tracks):
     def difference(self) -> Difference | None:
         """Where what the client got is not what today's code would send."""
         return self._comparison.difference
-
-    @property
-    def unaccounted(self) -> int:
-        source = self._stream or self._message
-        return source.unaccounted if source is not None else 0
-
-    def bytes_of(self, item: Item) -> Ranges:
-        """The upstream bytes behind a row."""
-        if isinstance(item, int):
-            return ((self.starts[item], self.read_end(item)),)
-        if isinstance(item, Event):
-            return ((item.start, item.end),)
-        if isinstance(item, Delta) and item.kind in ("native", "other"):
-            event = self.event(item.event)
-            return () if event is None else ((event.start, event.end),)
-        span = None if isinstance(item, Line) else item.span
-        return self._resolved(span) if span is not None else ()
-
-    def bytes_at(self, step: int) -> Ranges:
-        """The upstream bytes behind the row that a step made."""
-        return self.bytes_of(self.item(*self.place(step))) if step >= 0 else ()
-
-    def _resolved(self, span: Span) -> Ranges:
-        source = self._stream or self._message
-        if source is None:
-            return ()
-        if span.channel:
-            return self._located(source, span)
-        event = self.event(span.event)
-        return () if event is None else ((event.start, event.end),)
-
-    def _located(self, source: StreamTransformer | MessageTransformer, span: Span) -> Ranges:
-        """Finding bytes means reading the JSON of events again, and a screen asks for the same ones often."""
-        found = self._places.get(span)
-        if found is None:
-            if len(self._places) >= _PLACES:
-                self._places.clear()
-            found = self._places[span] = source.bytes_of(span)
-        return found
-
-    def event(self, number: int) -> Event | None:
-        source = self._stream or self._message
-        events = source._journal.events.items if source is not None else []
-        return events[number] if 0 <= number < len(events) else None
-
-    @property
-    def sources(self) -> Mapping[tuple[int, str], SourceMap]:
-        """By choice and channel: in which string of which event each character of the text stands."""
-        if self._stream is not None:
-            return self._stream._answer.sources
-        return self._message._sources if self._message is not None else {}
-
-    def call_of(self, event: int, step: int | None = None) -> int | None:
-        """The call that an event has text of, as far as that was known at a step; None means: now."""
-        return self._rails.call_of(event, self.steps if step is None else step)
-
-    def events_in(self, number: int, step: int | None = None) -> list[Event]:
-        """The events that a read has a part of and that were whole at a step; None means: now."""
-        source = self._stream or self._message
-        if source is None:
-            return []
-        events = source._journal.events.items
-        start, end = self.starts[number], self.read_end(number)
-        found = []
-        for at in range(bisect_right(self._events, start), len(events)):
-            if events[at].start >= end or (step is not None and self._events_known[at] > step):
-                break
-            if events[at].end > start:
-                found.append(events[at])
-        return found
 
     # -- more of the tape
 
@@ -246,9 +159,7 @@ class Player(Tracks):
         for number in range(self._taken, len(all_records)):
             record = all_records[number]
             if isinstance(record, Event):
-                # Lines that were taken apart are events inside the bytes of the one before them.
-                self._events.append(max(record.end, self._events[-1] if self._events else 0))
-                self._events_known.append(since)
+                self._saw_event(record, since)
                 self._show_checks(self._conformance.event(record))
             elif isinstance(record, Delta):
                 self._record(Pane.CLIENT, self._named(record) if record.kind == "native" else record)
@@ -258,15 +169,6 @@ class Player(Tracks):
                 self._record(Pane.MACHINE, record)
         self._taken = len(all_records)
         self._note_work(self.unaccounted)
-
-    def _belongs(self, step: Transition, call: int) -> None:
-        """The events that a step's text came in; a marker may have begun some events before."""
-        self._rails.add(step.event, call, self.steps)
-        if self._rails.knows(step.event - 1):
-            return
-        for start, _ in self._resolved(step.span)[:1]:
-            for number in range(bisect_right(self._events, start), step.event):
-                self._rails.add(number, call, self.steps)
 
     def _show_checks(self, checks: Iterable[Check]) -> None:
         for check in checks:
