@@ -514,3 +514,8 @@ def test_a_sent_line_of_the_proxy_stays_in_a_variant(tmp_path: Path):
     (variant,) = openings_of([str(path)], Wishes(dialect="qwen3-coder"))
     assert played(as_it_was).difference is not None and played(variant).difference is None
     assert [line.value.get("by") for line in played(variant).lines if line.kind == "sent"] == ["heartbeat"]
+
+
+def test_a_file_without_a_name_is_not_the_current_folder():
+    with pytest.raises(UserError, match="without a name"):
+        openings_of([""], Wishes())

@@ -43,6 +43,8 @@ def openings_of(
 def _of_name(name: str, wishes: Wishes, kind: Kind | None, chunking: Chunking | None) -> list[Opening]:
     if name == STANDARD_INPUT:
         return [opening_of("standard input", _standard_input(kind), wishes, chunking)]
+    if not name:
+        raise UserError("a file without a name: perhaps a variable of the shell is not set")
     path = resolve(name)
     try:
         if path.is_dir():

@@ -44,9 +44,9 @@ def _steps(
     """Two keys: to the next one of a kind, and to the one before."""
     return [
         Binding(on, f"seek('{unit}', 1)", name, id=f"replay.{unit}", key_display=display[0],
-                tooltip=f"Go on to {what}", show=unit in (Unit.TRANSITION, Unit.READ)),
+                tooltip=f"On to the next {what}", show=unit in (Unit.TRANSITION, Unit.READ)),
         Binding(back, f"seek('{unit}', -1)", f"{name} back", id=f"replay.{unit}-back", show=False,
-                key_display=display[1], tooltip=f"Go back to {what} before"),
+                key_display=display[1], tooltip=f"Back to the {what} before"),
     ]  # fmt: skip
 
 
@@ -61,13 +61,13 @@ class ReplayScreen(ExchangeScreen):
         "reads) make a variant: rows that came out differently are marked ±, u takes the change back."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        *_steps(Unit.TRANSITION, "right", "left", "Step", "the next move of the parser", ("→", "←")),
-        *_steps(Unit.READ, "right_square_bracket", "left_square_bracket", "Read", "the next read",
+        *_steps(Unit.TRANSITION, "right", "left", "Step", "move of the parser", ("→", "←")),
+        *_steps(Unit.READ, "right_square_bracket", "left_square_bracket", "Read", "read",
                 ("]", "[")),
         *_steps(Unit.DELTA, "right_curly_bracket", "left_curly_bracket", "Delta",
-                "the next thing the client got", ("}", "{")),
-        *_steps(Unit.CALL, "right_parenthesis", "left_parenthesis", "Call", "the next call", (")", "(")),
-        *_steps(Unit.STEP, "full_stop", "comma", "Any step", "whatever happened next", (".", ",")),
+                "thing that the client got", ("}", "{")),
+        *_steps(Unit.CALL, "right_parenthesis", "left_parenthesis", "Call", "call", (")", "(")),
+        *_steps(Unit.STEP, "full_stop", "comma", "Any step", "step, whatever happened", (".", ",")),
         Binding("space", "play", "Play", id="replay.play", tooltip="Play from here, or stand still"),
         Binding("plus,equals_sign", "speed(1)", "Faster", id="replay.faster", show=False, key_display="+",
                 tooltip="Play faster: up to 100 times, then as fast as possible"),

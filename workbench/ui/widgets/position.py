@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -48,6 +49,7 @@ class PositionBar(Widget):
     def __init__(self) -> None:
         super().__init__(id="position")
         self.tooltip = "● a call, ✖ ▲ · findings, ◆ a mark: click to go there"
+        self.place = ""  # what is said in any case
         self.words = ""
         self.alarm = ""
         self.step = -1
@@ -55,8 +57,11 @@ class PositionBar(Widget):
         self.signs: tuple[Signs, ...] = ()  # the first that has a step in a cell is drawn there
         self._styles: dict[str, Style] = {}
 
-    def tell(self, words: str, alarm: str, step: int, steps: int, signs: tuple[Signs, ...]) -> None:
-        self.words, self.alarm = words, alarm
+    def tell(
+        self, place: str, words: str, alarm: str, step: int, steps: int, signs: tuple[Signs, ...]
+    ) -> None:
+        """`words` are all that is to be said about the place."""
+        self.place, self.words, self.alarm = place, words, alarm
         self.step, self.steps, self.signs = step, steps, signs
         self.refresh()
 
@@ -75,9 +80,11 @@ class PositionBar(Widget):
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         if y == 0:
-            alarm = f"{self.alarm}  " if self.alarm else ""
-            pieces = [(" ", self._look("words")), (alarm, self._look("alarm"))]
-            return strip_of([*pieces, (self.words, self._look("words"))], width, self._look("words"))
+            words, alarm = self._look("words"), self._look("alarm")
+            pieces = [(" ", words), (f"{self.alarm}  " if self.alarm else "", alarm), (self.words, words)]
+            if cell_len(f" {self.alarm}  {self.place}") > width:  # nobody would see where we are
+                pieces = [(f" {self.place}  ", words), (self.alarm, alarm)]
+            return strip_of(pieces, width, words)
         return Strip([self._cell(x, width) for x in range(width)], width)
 
     def _cell(self, x: int, width: int) -> Segment:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from textual.app import ComposeResult
@@ -196,7 +196,7 @@ class ReplayView(ExchangeView):
 
     def _tell_nothing(self) -> None:
         """What was open before is gone, and of the next one nothing may be known yet."""
-        self.position.tell("", "", -1, 0, ())
+        self.position.tell("", "", "", -1, 0, ())
         self.message.clear()
         for pane in self.panes:
             self._point_at(pane, False)
@@ -211,9 +211,9 @@ class ReplayView(ExchangeView):
             return
         self._all_told = timeline.catch_up(_LOOK)
         self.message.show_message(timeline.assembly, self.step)
-        self.position.tell(
-            self._words(player), self._alarms(player), self.step, player.steps, self._signs(timeline)
-        )
+        place, step = self._place(player), self.step
+        words = " · ".join(part for part in (self.remark, place, *self._more(player)) if part)
+        self.position.tell(place, words, self._alarms(player), step, player.steps, self._signs(timeline))
 
     def _signs(self, timeline: Timeline) -> tuple[Signs, ...]:
         marks = timeline.landmarks
@@ -225,23 +225,27 @@ class ReplayView(ExchangeView):
             Signs("·", "info", marks.steps_of("info")),
         )
 
-    def _words(self, player: Player) -> str:
+    def _place(self, player: Player) -> str:
+        where = f"step {self.step + 1:,}" if self.step >= 0 else "before step 1"
+        return f"{where} of {player.steps:,}"
+
+    def _more(self, player: Player) -> Iterator[str]:
+        """What else is to be said about a place."""
         step = self.step
         if step < 0:
-            facts = [f"before step 1 of {player.steps:,}"]
-        else:
-            pane, row = player.place(step)
-            time = player.time(player.item(pane, row))
-            facts = [f"step {step + 1:,} of {player.steps:,}", f"{time:.3f} s"]
-            read, last = player.last_read(step), player.last_transition(step)
-            facts += [f"read {read + 1:,} of {player.reads:,}"] if read >= 0 else []
-            facts += [f"state {last.to}"] if last is not None else []
-            facts += [f"byte {self.byte:,}"] if self.byte is not None else []
-        return " · ".join(part for part in (self.remark, *facts) if part)
+            return
+        yield f"{player.time(player.item(*player.place(step))):.3f} s"
+        read, last = player.last_read(step), player.last_transition(step)
+        if read >= 0:
+            yield f"read {read + 1:,} of {player.reads:,}"
+        if last is not None:
+            yield f"state {last.to}"
+        if self.byte is not None:
+            yield f"byte {self.byte:,}"
 
     def _alarms(self, player: Player) -> str:
-        """What must not be overlooked: why we are here, that this is not the tape itself, what is held."""
-        return " · ".join(part for part in (self.reason, self.variant, self._held(player)) if part)
+        """What must not be overlooked: that this is not the tape itself, what is held, why we are here."""
+        return " · ".join(part for part in (self.variant, self._held(player), self.reason) if part)
 
     def _held(self, player: Player) -> str:
         held = player.held_at(self.step)
