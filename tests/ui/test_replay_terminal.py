@@ -18,7 +18,7 @@ def test_stepping_through_a_malformed_case_to_its_explanation(tmp_path: Path):
         for _ in range(6):
             terminal.press("right")
         terminal.wait_for("state value", "call → value", "20 characters held")
-        assert not terminal.shows("unclosed-parameter"), "it is not known yet"
+        assert not terminal.shows("✖ unclosed-parameter"), "it is not known yet"
         terminal.press("left")
         terminal.wait_for("state call")
         terminal.wait_without("call → value")  # one step back, that had not happened

@@ -302,3 +302,17 @@ async def test_a_pasted_text_is_played(tmp_path: Path, monkeypatch: pytest.Monke
 def _tool(name: str, parameter: str) -> dict:
     schema = {"type": "object", "properties": {parameter: {"type": "string"}}}
     return {"type": "function", "function": {"name": name, "parameters": schema}}
+
+
+async def test_a_text_that_somebody_wrote_is_not_lost_by_one_key(tmp_path: Path):
+    async with replaying(tape(tmp_path, "roo-xml/unclosed-parameter")) as replay:
+        await edit(replay, "Hello")
+        await replay.press("q")
+        assert replay.app.is_running and "not saved" in replay.told
+        await replay.press("S")
+        await replay.until(lambda: "written to" in replay.told, "it is saved")
+        assert not replay.screen.trials.unsaved
+        await edit(replay, "Hello again")
+        assert replay.screen.trials.unsaved
+        await replay.press("q", "q")
+        await replay.until(lambda: not replay.app.is_running, "the end")

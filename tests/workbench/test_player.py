@@ -428,3 +428,13 @@ def test_a_last_line_without_a_line_feed_counts_when_it_is_whole(tmp_path: Path)
         file.write(b"\n")
     tail.advance(1)
     assert tail.player.steps == 1 and tail.problem is None
+
+
+def test_a_file_that_became_shorter_is_another_one(tmp_path: Path):
+    path = tmp_path / "tape.jsonl"
+    path.write_bytes(dump_line(make_header("x", "roo-xml")) + dump_line(end_line(1, "done")))
+    tail = Tail(path)
+    tail.advance(1)
+    path.write_bytes(dump_line(make_header("x", "roo-xml")))
+    tail.advance(1)
+    assert tail.problem is not None and "something shorter" in tail.problem

@@ -46,6 +46,8 @@ class Tail:
         try:
             with self.path.open("rb") as file:
                 self.size = file.seek(0, 2)
+                if self.size < self.done:
+                    raise TapeError("it was replaced by something shorter; open it again")
                 file.seek(self.done)
                 while self.done < self.size:
                     self._take(file.read(_BLOCK))

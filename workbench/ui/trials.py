@@ -12,7 +12,17 @@ from workbench.errors import UserError
 from workbench.player import Pane, Player
 from workbench.player.reel import Reel, Source
 from workbench.ui.background import in_background
-from workbench.variants import Change, Marks, Script, apply, changed_rows, describe, save_variant, script_of
+from workbench.variants import (
+    Change,
+    Marks,
+    Retext,
+    Script,
+    apply,
+    changed_rows,
+    describe,
+    save_variant,
+    script_of,
+)
 
 if TYPE_CHECKING:
     from workbench.ui.screens.replay import ReplayScreen
@@ -39,10 +49,11 @@ class Trials:
         self._original: Source | None = None
         self._trials: list[Trial] = []
         self._pending: Sequence[Change] | None = None  # what is being tried
+        self._saved: tuple[Change, ...] | None = None  # the changes of the variant that is in a file
 
     def begin(self, source: Source) -> None:
         """Another tape was opened."""
-        self._original, self._trials = source, []
+        self._original, self._trials, self._saved = source, [], None
         self._wait_for(None)
 
     @property
@@ -62,6 +73,12 @@ class Trials:
         return tuple(change for trial in self._trials for change in trial.changes)
 
     @property
+    def unsaved(self) -> bool:
+        """Whether a text would be lost that somebody wrote or pasted. A switch is quickly set again."""
+        written = self._screen.opening.path is None or any(isinstance(one, Retext) for one in self.changes)
+        return written and self._screen.player is not None and self._saved != self.changes
+
+    @property
     def words(self) -> str:
         if self._busy:
             return "trying … (u stops it)"
@@ -69,18 +86,22 @@ class Trials:
 
     # -- trying
 
+    def ready(self) -> bool:
+        """Whether something can be tried now; why not, is said."""
+        source = self._screen.replay.source
+        if self._busy:
+            what = "the change before this one is still being tried"
+        elif source is not None and source.behind:
+            what = "the tape is still being read"
+        else:
+            return True
+        self._screen.notify(f"{what}; try again when that is done", timeout=3)
+        return False
+
     def attempt(self, changes: Sequence[Change]) -> None:
         """See what becomes of it; the rows that come out otherwise are marked."""
-        player, view = self._screen.player, self._screen.replay
-        if player is None or not changes:
-            return
-        if self._busy or (view.source is not None and view.source.behind):
-            what = (
-                "the change before this one is still being tried"
-                if self._busy
-                else "the tape is still being read"
-            )
-            self._screen.notify(f"{what}; try again when that is done", timeout=3)
+        player = self._screen.player
+        if player is None or not changes or not self.ready():
             return
         script = self._trials[-1].script if self._trials else None
 
@@ -168,6 +189,7 @@ class Trials:
                     f"it cannot be written: {path}", severity="error", timeout=8, markup=False
                 )
             else:
+                self._saved = changes
                 self._screen.notify(f"written to {path}", timeout=8, markup=False)
 
         in_background(self._screen, work, done)

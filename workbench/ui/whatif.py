@@ -85,7 +85,7 @@ class WhatIf:
     def join(self) -> None:
         """The cursor stands on what comes out of it: that comes when the second of them came."""
         player, view, read = self._screen.player, self._screen.replay, self._read()
-        if player is None or read is None:
+        if player is None or read is None or not self._screen.trials.ready():
             return
         if read + 1 < player.reads and view.step < player.step_of_read(read + 1):
             view.move_to(player.step_of_read(read + 1))

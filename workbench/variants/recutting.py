@@ -44,7 +44,7 @@ def _wanted(ends: list[int], changes: Iterable[Change]) -> _Wanted:
         match change:
             case Merge(read):
                 if not 0 <= read < len(ends) - 1:
-                    raise UserError(f"there is no read behind read {read} that it could be joined with")
+                    raise UserError(f"there is no read behind read {read + 1} that it could be joined with")
                 wanted.merged.add(read)
             case Split(byte):
                 if byte in boundaries:

@@ -100,7 +100,7 @@ def _heading(node: DOMNode) -> str:
         return "Keys everywhere"
     if isinstance(node, Screen):
         return "Keys of this screen"
-    title = node.border_title if isinstance(node, Widget) else None
+    title = (getattr(node, "NAME", "") or node.border_title) if isinstance(node, Widget) else None
     return f"Keys in the part “{title}”" if title else "Keys in this part"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.events import Resize
 from textual.widgets import Footer
 
@@ -17,6 +17,7 @@ from workbench.player.cursor import Unit
 from workbench.sources import Opening
 from workbench.ui.notebook import Notebook
 from workbench.ui.playing import Playing
+from workbench.ui.replaykeys import KEYS
 from workbench.ui.running import Runner
 from workbench.ui.screens.exchange import ExchangeScreen
 from workbench.ui.screens.picker import PickerScreen
@@ -38,18 +39,6 @@ _NOUNS = {
 }  # fmt: skip
 
 
-def _steps(
-    unit: Unit, on: str, back: str, name: str, what: str, display: tuple[str, str]
-) -> list[BindingType]:
-    """Two keys: to the next one of a kind, and to the one before."""
-    return [
-        Binding(on, f"seek('{unit}', 1)", name, id=f"replay.{unit}", key_display=display[0],
-                tooltip=f"On to the next {what}", show=unit in (Unit.TRANSITION, Unit.READ)),
-        Binding(back, f"seek('{unit}', -1)", f"{name} back", id=f"replay.{unit}-back", show=False,
-                key_display=display[1], tooltip=f"Back to the {what} before"),
-    ]  # fmt: skip
-
-
 class ReplayScreen(ExchangeScreen):
     """Nothing it does touches the tape: changes make a variant, which can be saved as a tape of its own."""
 
@@ -60,75 +49,7 @@ class ReplayScreen(ExchangeScreen):
         "together. Going back is as cheap as going on. Changes (another dialect, an edited text, other "
         "reads) make a variant: rows that came out differently are marked ±, u takes the change back."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *_steps(Unit.TRANSITION, "right", "left", "Step", "move of the parser", ("→", "←")),
-        *_steps(Unit.READ, "right_square_bracket", "left_square_bracket", "Read", "read",
-                ("]", "[")),
-        *_steps(Unit.DELTA, "right_curly_bracket", "left_curly_bracket", "Delta",
-                "thing that the client got", ("}", "{")),
-        *_steps(Unit.CALL, "right_parenthesis", "left_parenthesis", "Call", "call", (")", "(")),
-        *_steps(Unit.STEP, "full_stop", "comma", "Any step", "step, whatever happened", (".", ",")),
-        Binding("space", "play", "Play", id="replay.play", tooltip="Play from here, or stand still"),
-        Binding("plus,equals_sign", "speed(1)", "Faster", id="replay.faster", show=False, key_display="+",
-                tooltip="Play faster: up to 100 times, then as fast as possible"),
-        Binding("minus", "speed(-1)", "Slower", id="replay.slower", show=False, key_display="-",
-                tooltip="Play slower: down to a tenth of the recorded speed"),
-        Binding("c", "run(1)", "Run", id="replay.run", tooltip="Run to the next breakpoint"),
-        Binding("C", "run(-1)", "Run back", id="replay.run-back", show=False,
-                tooltip="Run back to the breakpoint before"),
-        Binding("b", "breakpoints", "Breakpoints", id="replay.breakpoints",
-                tooltip="Where running stops: states, rules, findings, texts, hold-back, tools"),
-        Binding("m", "mark", "Mark", id="replay.mark", show=False,
-                tooltip="Mark this step, with a note; kept beside the tape"),
-        Binding("M", "marks", "Marks", id="replay.marks", show=False, tooltip="The marks of this tape"),
-        Binding("e", "change('rewrite')", "Edit", id="replay.edit", tooltip="Edit the model's text"),
-        Binding("d", "change('switch')", "What if", id="replay.switch",
-                tooltip="Another dialect or policy: see at once what changes"),
-        Binding("exclamation_mark", "change('cut')", "Cut here", id="replay.cut", show=False, key_display="!",
-                tooltip="What if upstream had ended here?"),
-        Binding("J", "change('join')", "Join reads", id="replay.join", show=False,
-                tooltip="What if this read and the next one had come as one?"),
-        Binding("vertical_line", "change('split')", "Split read", id="replay.split", show=False,
-                key_display="|", tooltip="What if this read had come as two?"),
-        Binding("u", "trial('undo')", "Undo", id="replay.undo", show=False,
-                tooltip="Take the last change back"),
-        Binding("S", "trial('save')", "Save variant", id="replay.save", show=False,
-                tooltip="Write the variant, or what is in no file yet, as a new tape"),
-        Binding("D", "open('difference')", "Difference", id="replay.difference", show=False,
-                tooltip="Where what the client got then is not what today's code would send"),
-        Binding("colon", "goto", "Go to", id="replay.goto", key_display=":",
-                tooltip="To a step, a time, a byte, a read, a call, a finding"),
-        Binding("less_than_sign", "edge(0)", "Start", id="replay.start", show=False, key_display="<",
-                tooltip="To the start: nothing has happened yet"),
-        Binding("greater_than_sign", "edge(1)", "End", id="replay.end", show=False, key_display=">",
-                tooltip="To the last step"),
-        Binding("h", "here", "To this row", id="replay.here", show=False,
-                tooltip="Move the cursor in time to the selected row"),
-        Binding("a", "message", "Message", id="replay.message", show=False,
-                tooltip="Show the message as the client has it, or not"),
-        Binding("4", "focus_on('message')", "Message pane", id="replay.message-pane", show=False,
-                tooltip="To the message as the client has it"),
-        Binding("o", "pick", "Open", id="replay.open", show=False,
-                tooltip="Open another one of these tapes, or of the samples"),
-        # Shown in the footer of the live screen; here there are more important ones.
-        Binding("n", "next(1)", "Finding", id="exchange.next",
-                tooltip="On to the next finding; to the next match, while there is a search"),
-        Binding("N", "next(-1)", "Finding back", id="exchange.previous", show=False,
-                tooltip="Back to the finding before; to the match before, while there is a search"),
-        Binding("enter", "open('detail')", "Detail", id="exchange.detail", show=False,
-                tooltip="Everything about this row"),
-        Binding("r", "open('request')", "Request", id="exchange.request", show=False,
-                tooltip="What the client sent and what went upstream; edit it and send it again"),
-        Binding("t", "open('table')", "Table", id="exchange.table", show=False,
-                tooltip="The dialect's transition table"),
-        Binding("z", "zoom", "Zoom", id="exchange.zoom", show=False,
-                tooltip="Give this pane the whole screen, or back"),
-        Binding("slash", "search", "Search", id="exchange.search", key_display="/", show=False,
-                tooltip="Search in this pane"),
-        Binding("escape", "back", "Back", id="exchange.back", show=False,
-                tooltip="Stop what moves, forget the search, leave zoom; then back to where you came from"),
-        Binding("q", "close", "Close", id="replay.close", show=False, tooltip="Back to where you came from"),
-    ]  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     def __init__(
         self,
@@ -153,6 +74,7 @@ class ReplayScreen(ExchangeScreen):
         self._at = at
         self._changes = changes  # to be tried as soon as the tape is read
         self._start: str | None = None  # where to begin, once the tape is read
+        self._leaving = False  # somebody was told that a variant is not saved
         self._picker: PickerScreen | None = None  # as it was left
         self._pick = pick  # which one is to be opened is asked first
 
@@ -219,8 +141,12 @@ class ReplayScreen(ExchangeScreen):
             self.action_close()
 
     def action_close(self) -> None:
-        """Back to the screen below; where there is none, the end."""
+        """Back to the screen below; where there is none, the end. What is not saved is asked about."""
         self.halt()
+        if self.trials.unsaved and not self._leaving:
+            self._leaving = True
+            self.notify("this variant is not saved (S does that); once more drops it", timeout=4)
+            return
         if len(self.app.screen_stack) > 2:
             self.dismiss(None)
         else:
@@ -239,6 +165,7 @@ class ReplayScreen(ExchangeScreen):
 
     def tell(self) -> None:
         """What is to be said beside the position."""
+        self._leaving = False
         self.replay.remark, self.replay.variant = self.playing.words, self.trials.words
         self.replay.marks = () if self.trials.active else self.notebook.steps
         self.replay.tell_position()

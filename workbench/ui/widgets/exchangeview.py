@@ -6,6 +6,7 @@ import asyncio
 import gc
 import time
 from pathlib import Path
+from typing import ClassVar
 
 from textual import work
 from textual.app import ComposeResult
@@ -36,6 +37,8 @@ _JUDGE = 0.5  # seconds between verdicts on an answer that still grows
 
 class ExchangeView(Vertical):
     """Reads a tape while it grows. Live is the end of a tape whose end has not arrived."""
+
+    names_source: ClassVar[bool] = False  # where no list says what is open
 
     def __init__(self) -> None:
         super().__init__(id="exchange")
@@ -166,6 +169,8 @@ class ExchangeView(Vertical):
 
     def _facts(self, source: Source, player: Player) -> str:
         facts = f"{player.reads} reads · {len(player.data):,} bytes · {player.now:.1f} s · {player.dialect}"
+        if self.names_source:
+            facts = f"{source.name} · {facts}"
         if source.behind:
             facts = f"loading {100 * source.done // max(1, source.size)} % · {facts}"
         if source.problem is not None:

@@ -29,6 +29,8 @@ _LOOK = 6000  # rows that are looked at for one frame
 class ReplayView(ExchangeView):
     """`step` is where the cursor stands; -1: nothing has happened yet."""
 
+    names_source = True
+
     @dataclass
     class Loaded(Message):
         """All of a tape is there."""

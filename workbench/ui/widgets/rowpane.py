@@ -142,6 +142,8 @@ class RowPane(Widget, can_focus=True):
     def notify_style_update(self) -> None:
         self._styles.clear()
         super().notify_style_update()
+        if self._open:
+            self.call_next(self.show)  # it was drawn in the colours of the theme before
 
     # -- what is seen
 

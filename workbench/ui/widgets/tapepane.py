@@ -47,7 +47,7 @@ class TapePane(RowPane):
     def light(self, light: Light) -> None:
         if light != self._light:
             self._light = light
-            self.refresh()
+            self.show()  # it falls on what is opened, too
 
     def go_along(self, row: int, follow: bool) -> None:
         """Select what belongs to the selected row of another pane; that one decides whether to follow.
