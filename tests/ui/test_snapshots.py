@@ -106,6 +106,8 @@ def stepping(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
             await pilot.press(key)
             await pilot.pause(0.05)
         await _settle(pilot, lambda: not screen.trials._busy)
+        panes = screen.view.panes  # what changed is found out in the background
+        await _settle(pilot, lambda: not screen.trials.active or all(pane.changed for pane in panes))
         await pilot.pause(0.3)
 
     return run

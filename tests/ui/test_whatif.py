@@ -316,3 +316,21 @@ async def test_a_text_that_somebody_wrote_is_not_lost_by_one_key(tmp_path: Path)
         assert replay.screen.trials.unsaved
         await replay.press("q", "q")
         await replay.until(lambda: not replay.app.is_running, "the end")
+
+
+async def test_a_pasted_text_is_asked_about_and_can_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    async with replaying(compose=Compose(Wishes(dialect="roo-xml"))) as replay:
+        await replay.until(lambda: isinstance(replay.app.screen, RewriteScreen), "the editor")
+        screen = replay.app.screen
+        assert isinstance(screen, RewriteScreen)
+        screen.editor.text = "Look: a text"
+        await replay.press("ctrl+s")
+        await replay.replay()
+        await replay.press("q")
+        assert replay.app.is_running and "not saved" in replay.told
+        await replay.press("S")
+        await replay.until(lambda: "written to" in replay.told, "it is saved")
+        await replay.press("q")
+        await replay.until(lambda: not replay.app.is_running, "the end")
+    assert [b"Look" in file.read_bytes() for file in tmp_path.iterdir()] == [True]

@@ -148,7 +148,8 @@ class ReplayApp(WorkbenchApp):
             if opening is None:
                 self.exit(0)
             else:
-                self.push_screen(ReplayScreen([*self._openings, opening], len(self._openings)))
+                openings = [*self._openings, opening]
+                self.push_screen(ReplayScreen(openings, len(self._openings), pasted=True))
             return
 
 

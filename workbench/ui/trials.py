@@ -75,7 +75,7 @@ class Trials:
     @property
     def unsaved(self) -> bool:
         """Whether a text would be lost that somebody wrote or pasted. A switch is quickly set again."""
-        written = self._screen.opening.path is None or any(isinstance(one, Retext) for one in self.changes)
+        written = self._screen.pasted or any(isinstance(one, Retext) for one in self.changes)
         return written and self._screen.player is not None and self._saved != self.changes
 
     @property

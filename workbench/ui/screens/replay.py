@@ -60,6 +60,7 @@ class ReplayScreen(ExchangeScreen):
         library: Path | None = None,
         changes: Sequence[Change] = (),
         pick: bool = False,
+        pasted: bool = False,
     ) -> None:
         self.replay = ReplayView()
         super().__init__(self.replay, first_digit=1)
@@ -74,6 +75,7 @@ class ReplayScreen(ExchangeScreen):
         self._at = at
         self._changes = changes  # to be tried as soon as the tape is read
         self._start: str | None = None  # where to begin, once the tape is read
+        self.pasted = pasted  # what is open is nowhere else
         self._leaving = False  # somebody was told that a variant is not saved
         self._picker: PickerScreen | None = None  # as it was left
         self._pick = pick  # which one is to be opened is asked first
