@@ -135,10 +135,10 @@ class Trials:
         """The last trial, or the original: at the same moment, though bytes and steps may be others now."""
         view, opening, source = self._screen.replay, self._screen.opening, self._original
         step = view.step
+        assert source is not None
         if self._trials:
             script = self._trials[-1].script
-            source = Reel(opening.title, script.header, script.lines)
-        assert source is not None
+            source = Reel(source.name, script.header, script.lines)
         source.advance(_AT_ONCE)
         view.open(source, running=opening.running)
         view.aim(lambda player: player.steps - 1 if at_end else same_moment(before, step, player))
