@@ -125,9 +125,7 @@ HUGE = {
 }
 
 
-@pytest.mark.parametrize("name", HUGE)
-def test_no_slice_of_the_layout_takes_long(name: str):
-    document = JsonText(HUGE[name])
+def _longest_slice(document: JsonText) -> float:
     document.fit(80)
     slices = []
     more = True
@@ -135,8 +133,15 @@ def test_no_slice_of_the_layout_takes_long(name: str):
         before = time.process_time()
         more = document.advance(0.01)
         slices.append(time.process_time() - before)
+    return max(slices)
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_no_slice_of_the_layout_takes_long(name: str):
+    # What a busy machine does in between is not the layout's: of several runs the best one counts.
+    longest = min(_longest_slice(document := JsonText(HUGE[name])) for _ in range(4))
     rows = [document.text(row) for row in range(max(0, len(document) - 50), len(document))]
-    assert max(slices) < 0.5 and rows and max(map(len, rows)) < 800
+    assert longest < 0.05 and rows and max(map(len, rows)) < 800
 
 
 # -- the screen
@@ -287,7 +292,7 @@ def test_a_huge_event(name: str):
             await app.until(lambda: app.sees("What came"), "the facts")
             before = time.thread_time()
             view._show()
-            assert time.thread_time() - before < 0.5
+            assert time.thread_time() - before < 0.05
             await app.until(lambda: app.sees("What came"), "the facts")
             await app.press("2", "end")
             assert len(view.json.document) > 1 and app.seen

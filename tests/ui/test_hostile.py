@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.ui.hostile import BIDI, CONTROLS, INVISIBLE, MARKUP, SEQUENCES, hostile_library
+from tests.ui.hostile import BIDI, CONTROLS, HOSTILE, INVISIBLE, SEQUENCES, hostile_library
 from tests.ui.terminal import Terminal
+from workbench.visible import visible_line
 
 # What Textual itself writes: styles, places, modes, questions about modes, the keyboard protocol.
 _OWN = re.compile(
@@ -25,8 +26,7 @@ _VIEWS = {
     "t": "Hits / all",
     "s": "Calls and their results",
 }
-# Short enough for the line they are pasted into; an ESC would end the paste.
-_PASTED = (MARKUP, BIDI + INVISIBLE, CONTROLS, "".join(SEQUENCES[-3:]).replace("\x1b", ""))
+_ROOM = 100  # cells: the beginning of a longer text is not in sight
 _NEWEST = "the tape cannot be read"  # one that has no time of its own: its file's counts
 
 
@@ -127,12 +127,24 @@ def _visit(terminal: Terminal, key: str, sign: str) -> None:
     terminal.wait_for("─ Machine ─", "Next finding")
 
 
+def pieces(text: str) -> Iterator[str]:
+    """All of a text as it can be pasted: a paste ends with its first line, and with an ESC."""
+    for line in text.replace("\x1b", "").splitlines():
+        piece = ""
+        for character in line:
+            if len(visible_line(piece + character)) > _ROOM:
+                yield piece
+                piece = ""
+            piece += character
+        yield piece
+
+
 @pytest.mark.parametrize("key", ["/", "f"])
 def test_such_text_can_be_searched_for(tmp_path: Path, library: Path, key: str):
     """Pasted, as nobody can type it; what was there before is selected, and replaced."""
     with Terminal(tmp_path, "attach", "--library", str(library), size=(120, 36)) as terminal:
         terminal.wait_for(_NEWEST)
-        for number, text in enumerate(_PASTED):
+        for number, text in enumerate(pieces(HOSTILE)):
             terminal.press(key)
             terminal.wait_for("esc Close")
             terminal.write(f"\x1b[200~@{number}@{text}\x1b[201~")

@@ -246,7 +246,7 @@ def test_a_line_is_in_the_file_within_a_tenth_of_a_second(recorder: MakeRecorder
         recording.read(number, text)
         wait_for(partial(_holds, recording.path, text))
         times.append(time.monotonic() - started)
-    assert sorted(times)[len(times) // 2] < 0.5  # it is a tenth; a busy machine takes its time
+    assert sorted(times)[len(times) // 2] < 0.1
 
 
 def _holds(path: Path, text: bytes) -> bool:
@@ -322,7 +322,7 @@ def test_a_blocked_disk_keeps_nobody_waiting(recorder: MakeRecorder, disk: Disk)
         other = one.begin(header()) if number % 500 == 0 else recording
         other.sent(2 + number, b"y" * 100)
         slowest = max(slowest, time.perf_counter() - started)
-    assert slowest < 5  # nothing waits for the disk, which is stuck for good
+    assert slowest < 0.25  # nothing waits for the disk, which is stuck for good
     assert one.lost_lines > 1000
     assert "too slow" in str(one.problem)
     lost = one.lost_lines, one.lost_bytes
