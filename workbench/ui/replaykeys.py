@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from textual.binding import Binding, BindingType
 
 from workbench.player.cursor import Unit
+from workbench.ui.screens.exchange import ExchangeScreen
 
 
 def _steps(
@@ -17,6 +21,11 @@ def _steps(
         Binding(back, f"seek('{unit}', -1)", f"{name} back", id=f"replay.{unit}-back", show=False,
                 key_display=display[1], tooltip=f"Back to the {what} before"),
     ]  # fmt: skip
+
+
+def _unseen(bindings: Iterable[BindingType], *keys: str) -> list[BindingType]:
+    """These work as they do in the live screen, but the footer has no room for them."""
+    return [replace(one, show=False) for one in bindings if isinstance(one, Binding) and one.key in keys]
 
 
 KEYS: list[BindingType] = [
@@ -69,22 +78,12 @@ KEYS: list[BindingType] = [
             tooltip="To the message as the client has it"),
     Binding("o", "pick", "Open", id="replay.open", show=False,
             tooltip="Open another one of these tapes, or of the samples"),
-    # Shown in the footer of the live screen; here there are more important ones.
     Binding("n", "next(1)", "Finding", id="exchange.next",
             tooltip="On to the next finding; to the next match, while there is a search"),
     Binding("N", "next(-1)", "Finding back", id="exchange.previous", show=False,
             tooltip="Back to the finding before; to the match before, while there is a search"),
-    Binding("enter", "open('detail')", "Detail", id="exchange.detail", show=False,
-            tooltip="Everything about this row"),
-    Binding("r", "open('request')", "Request", id="exchange.request", show=False,
-            tooltip="What the client sent and what went upstream; edit it and send it again"),
-    Binding("t", "open('table')", "Table", id="exchange.table", show=False,
-            tooltip="The dialect's transition table"),
-    Binding("z", "zoom", "Zoom", id="exchange.zoom", show=False,
-            tooltip="Give this pane the whole screen, or back"),
-    Binding("slash", "search", "Search", id="exchange.search", key_display="/", show=False,
-            tooltip="Search in this pane"),
     Binding("escape", "back", "Back", id="exchange.back", show=False,
             tooltip="Stop what moves, forget the search, leave zoom; then back to where you came from"),
     Binding("q", "close", "Close", id="replay.close", show=False, tooltip="Back to where you came from"),
+    *_unseen(ExchangeScreen.BINDINGS, "enter", "r", "t", "z", "slash"),
 ]  # fmt: skip
