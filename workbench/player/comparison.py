@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-_BEFORE, _AFTER = 120, 400  # bytes around the difference that are kept to be shown
+_BEFORE, _AFTER = 120, 200  # bytes around the difference that are kept to be shown
 
 
 @dataclass(frozen=True, slots=True)

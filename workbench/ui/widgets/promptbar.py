@@ -63,6 +63,7 @@ class PromptBar(Horizontal):
         self._label = Static("", id="prompt-label", markup=False)
         self._problem = Static("", id="prompt-problem", markup=False)
         self._input = PlainInput(id="prompt-input", select_on_focus=True)
+        self._input.cursor_blink = False  # nothing on this screen moves by itself but the traffic
         self.display = False
 
     def compose(self) -> ComposeResult:
