@@ -14,7 +14,7 @@ from textual import events
 from textual.keys import _character_to_key
 
 from workbench.recipe import Wishes
-from workbench.sources import openings_of
+from workbench.sources.places import openings_of
 from workbench.ui.app import ReplayApp
 
 SIZE = (200, 50)

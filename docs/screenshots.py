@@ -23,12 +23,12 @@ from textual.pilot import Pilot  # noqa: E402
 
 from workbench.demo.first import first_tape  # noqa: E402
 from workbench.demo.tips import Tips  # noqa: E402
-from workbench.library import rebuild  # noqa: E402
+from workbench.library.rebuilding import rebuild  # noqa: E402
 from workbench.paths import samples_dir  # noqa: E402
 from workbench.recipe import Wishes  # noqa: E402
-from workbench.sources import openings_of  # noqa: E402
-from workbench.tape import Tape, dump_tape, make_header, read_tape  # noqa: E402
-from workbench.ui.app import ReplayApp, WorkbenchApp  # noqa: E402
+from workbench.sources.places import openings_of  # noqa: E402
+from workbench.tape import Tape, dump_tape, make_header, read_tape
+from workbench.ui.app import ReplayApp, WorkbenchApp
 from workbench.ui.screens.stream import StreamScreen  # noqa: E402
 
 NOW = 1_790_000_000.0

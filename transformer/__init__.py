@@ -17,16 +17,16 @@ policy      the switches a user may set
 Nothing in this package reads a clock, draws a random number, does I/O or logs.
 """
 
-from transformer.dialect import Dialect, Rule
+from transformer.answer.setting import call_ids
+from transformer.answer.stream import StreamTransformer
+from transformer.answer.whole import MessageTransformer, transform_message
 from transformer.dialects import DIALECTS
-from transformer.ids import call_ids
-from transformer.pipeline import StreamTransformer
+from transformer.parser.machine import Dialect, Rule
 from transformer.policy import Policy, PolicyError
-from transformer.prompt import BUILTIN_TEMPLATES, TemplateFailed, Wording, prompt_for
 from transformer.records import Delta, Event, Finding, Read, Record, Span, Transition
-from transformer.upward.request import transform_request
-from transformer.upward.writers import Written, write_call, written_call
-from transformer.whole import MessageTransformer, transform_message
+from transformer.request.prompt import BUILTIN_TEMPLATES, TemplateFailed, Wording, prompt_for
+from transformer.request.request import transform_request
+from transformer.request.writing import Written, write_call, written_call
 
 __all__ = [
     "BUILTIN_TEMPLATES",

@@ -1,13 +1,76 @@
-"""The journal: every record of one answer, in order, as far as somebody wants them."""
+"""Lists and texts that only grow, and that a snapshot may share without copying them."""
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 from transformer import findings
-from transformer.growing import Growing
-from transformer.records import Delta, DeltaKind, Event, Finding, Read, Record, Span, Transition
+from transformer.records import Delta, DeltaKind, Effect, Event, Finding, Read, Record, Span, Transition
 from transformer.sse import Frame
+
+T = TypeVar("T")
+
+
+class Growing(Generic[T]):
+    """Append in constant time, clone in constant time.
+
+    A clone shares the list: whoever appends to a list that has grown beyond its own part takes
+    a copy first. So a snapshot costs nothing, however long the value that is being held.
+    """
+
+    __slots__ = ("_list", "_used")
+
+    def __init__(self) -> None:
+        self._list: list[T] = []
+        self._used = 0
+
+    def append(self, item: T) -> None:
+        if len(self._list) != self._used:
+            self._list = self._list[: self._used]
+        self._list.append(item)
+        self._used += 1
+
+    @property
+    def items(self) -> list[T]:
+        """What there is so far; not to be changed by the caller."""
+        return self._list if len(self._list) == self._used else self._list[: self._used]
+
+    def __len__(self) -> int:
+        return self._used
+
+    def clone(self) -> Growing[T]:
+        twin: Growing[T] = Growing()
+        twin._list, twin._used = self._list, self._used
+        return twin
+
+
+class Text(Growing[str]):
+    """A text in pieces, joined when somebody wants it whole."""
+
+    __slots__ = ("size",)
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__()
+        self.size = 0
+        if text:
+            self.append(text)
+
+    def append(self, item: str) -> None:
+        # As above, spelled out: it runs for every delta of a long value.
+        if len(self._list) != self._used:
+            self._list = self._list[: self._used]
+        self._list.append(item)
+        self._used += 1
+        self.size += len(item)
+
+    def __str__(self) -> str:
+        return "".join(self.items)
+
+    def clone(self) -> Text:
+        twin = Text()
+        twin._list, twin._used, twin.size = self._list, self._used, self.size
+        return twin
+
 
 Keep: TypeAlias = Literal["all", "findings", "none"]
 
@@ -38,10 +101,36 @@ class Journal:
         self.records.append(event)
 
     def stepped(
-        self, span: Span, state: str, token: str, rule: str, to: str, text: str, held: int, call: int | None
+        self,
+        span: Span,
+        state: str,
+        token: str,
+        rule: str,
+        to: str,
+        text: str,
+        held: int,
+        call: int | None,
+        effect: Effect,
+        tool: str,
+        why: str = "",
     ) -> None:
         self.records.append(
-            Transition(self._next(), self.read, self.event, span, state, token, rule, to, text, held, call)
+            Transition(
+                self._next(),
+                self.read,
+                self.event,
+                span,
+                state,
+                token,
+                rule,
+                to,
+                text,
+                held,
+                call,
+                effect,
+                tool,
+                why,
+            )
         )
 
     def sent(
@@ -65,7 +154,7 @@ class Journal:
             return
         level, message = findings.sentence(code, values)
         place = Span(0, "", 0, 0, self.event) if span is None else span
-        finding = Finding(self._next(), self.read, self.event, code, level, message, place, call)
+        finding = Finding(self._next(), self.read, self.event, code, level, message, place, call, values)
         self.findings.append(finding)
         self.records.append(finding)
 

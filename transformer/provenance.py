@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
-from transformer.growing import Growing
+from transformer.journal import Growing
 from transformer.records import Event, Ranges, Span
 
 Path: TypeAlias = tuple[str | int, ...]

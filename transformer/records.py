@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Flag, auto
+from typing import Any, Literal, TypeAlias
 
 Level: TypeAlias = Literal["info", "warning", "error"]
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
@@ -59,9 +61,37 @@ class Event:
     lines: Ranges
 
 
+class Effect(Flag):
+    """What a rule does with its text and with the call, as data."""
+
+    NONE = 0
+    PROSE = auto()  # the text goes on to the client
+    HELD = auto()  # the text waits for what follows it
+    MARKUP = auto()  # the text is markup and never reaches the client
+    DROPPED = auto()  # the text vanishes, and a finding names it
+    BEGINS = auto()  # a call may begin with this text
+    NAMES = auto()  # from here on the call's tool is known
+    ARGUMENT = auto()  # the text is part of an argument, or may be
+    OPENS_VALUE = auto()  # the value of a parameter begins
+    ENDS_VALUE = auto()  # the value of a parameter has ended
+    COMPLETES = auto()  # the call is complete
+    CUTS = auto()  # the call stays as far as the client has it
+    GIVES_UP = auto()  # what looked like a call is text
+    REPAIRS = auto()  # something that was missing is taken as written
+    REREADS = auto()  # some text is read once more from the next state
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Each effect in words, for tables and screens."""
+        return tuple(str(one.name).lower().replace("_", " ") for one in self)
+
+
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """One step of one machine: in `state` it met `token`, followed `rule`, and is now in `to`."""
+    """One step of one machine: in `state` it met `token`, followed `rule` because of `why`, and is now in `to`.
+
+    `effect` is what the rule did, `tool` the tool of the call that the step is about, as far as it is known.
+    """
 
     seq: int
     read: int
@@ -74,6 +104,9 @@ class Transition:
     text: str
     held: int
     call: int | None = None
+    effect: Effect = Effect.NONE
+    tool: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +127,10 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something a person should know: a stable code, how bad it is, a sentence, and the place."""
+    """Something a person should know: a stable code, how bad it is, a sentence, and the place.
+
+    `values` is what the sentence was made of (the tool, the parameter, …), for those who want data.
+    """
 
     seq: int
     read: int
@@ -104,6 +140,7 @@ class Finding:
     message: str
     span: Span
     call: int | None = None
+    values: Mapping[str, Any] = field(default_factory=dict, hash=False, repr=False)
 
 
 Record: TypeAlias = Event | Transition | Delta | Finding

@@ -10,10 +10,11 @@ from typing import Any
 
 import orjson
 
+from transformer.answer.observations import Call, calls_in, choices_of, text_in
+from transformer.answer.review import argument_problem
 from workbench.library.rows import started_of
-from workbench.observer import Call, argument_problem, calls_in, choices_of, text_in
-from workbench.player import Player
-from workbench.verdicts import answer_of
+from workbench.player.player import Player
+from workbench.verdicts.facts import answer_of
 
 
 class Trouble(StrEnum):

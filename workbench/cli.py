@@ -18,7 +18,7 @@ from workbench.commands.prompt import Show, prompt
 from workbench.commands.serve import serve
 from workbench.commands.transform import Out, transform
 from workbench.commands.ui import attach, on_terminal, ui
-from workbench.config import Flags
+from workbench.config.settings import Flags
 from workbench.options import (
     ChunkOption,
     DialectOption,

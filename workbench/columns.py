@@ -11,12 +11,16 @@ from textwrap import wrap
 from rich.cells import cell_len, set_cell_size
 
 from transformer import Delta, Finding, Transition
-from workbench.player import Pane, Player
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.player.rowtext import line_text, said_in, sender
 from workbench.player.runs import decoded
 from workbench.player.tracks import Item
 from workbench.tape import Line
-from workbench.verdicts import advice, facts_of_player, proof, verdict
+from workbench.verdicts.advice import advice
+from workbench.verdicts.facts import facts_of_player
+from workbench.verdicts.judging import verdict
+from workbench.verdicts.proofs import proof
 from workbench.visible import visible_line
 
 WIDTH = 120

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import httpx
 
-from transformer.deltas import dumps
+from transformer.answer.chunks import dumps
 from workbench.errors import UserError
 from workbench.proxy.registration import Registration, registered
 

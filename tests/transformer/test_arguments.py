@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.arguments import convert, convert_repeated
-from transformer.values.literals import quote, trim
-from transformer.values.nested import elements
+from transformer.values.convert import convert, convert_repeated
+from transformer.values.literals import elements, quote, trim
 
 STRING, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 BOOLEAN, NULL, ARRAY, OBJECT = {"type": "boolean"}, {"type": "null"}, {"type": "array"}, {"type": "object"}

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers import JSON, run, stream_of, tool
-from transformer.upward.examples import example
-from transformer.upward.offer import offer_of
-from transformer.upward.toolviews import views
+from transformer.request.offer import offer_of
+from transformer.request.toolviews import example, views
 
 
 @pytest.mark.parametrize(

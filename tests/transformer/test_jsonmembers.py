@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.values.jsonmembers import members, parsed
+from transformer.jsonscan import members, parsed
 
 
 @pytest.mark.parametrize(

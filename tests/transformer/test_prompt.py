@@ -19,10 +19,10 @@ from transformer import (
     prompt_for,
     transform_request,
 )
-from transformer.prompt import renderings
-from transformer.upward import toolviews
-from transformer.upward.offer import offer_of
-from transformer.upward.toolviews import views
+from transformer.request import toolviews
+from transformer.request.offer import offer_of
+from transformer.request.prompt import renderings
+from transformer.request.toolviews import views
 
 READ = tool("read", {"filePath": {"type": "string", "description": "A path"}})
 TODO: JSON = {

@@ -167,7 +167,7 @@ def test_every_dataclass_that_others_see_is_frozen() -> None:
 
 
 def test_a_record_cannot_be_changed() -> None:
-    from transformer import Span
+    from transformer.records import Span
 
     span = Span(0, "content", 1, 2, 3)
     with pytest.raises(dataclasses.FrozenInstanceError):

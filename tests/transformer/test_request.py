@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.helpers import JSON, tool
 from transformer import Finding, Policy, PolicyError, Span, transform_message, transform_request
-from transformer.upward import history
+from transformer.request import history
 
 DIALECTS = ("roo-xml", "qwen3-coder", "kimi-k2")
 READ = tool("read", {"filePath": {"type": "string"}, "limit": {"type": "integer"}}, ["filePath"])

@@ -8,8 +8,8 @@ import pytest
 
 from tests.helpers import codes, numbered, result, results, sse, stream_of, tool
 from transformer import StreamTransformer
-from transformer.machine import Machine
-from transformer.rescue import rescue
+from transformer.answer.rescue import rescue
+from transformer.parser.machine import Machine
 
 TOOLS = [tool("read_file", {"path": {"type": "string"}})]
 ROO = "Let me <b>look</b>.\n\n<read_file>\n<path>a.py</path>\n</read_file>"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.helpers import JSON, chunk, numbered, result, sse, stream_of, tool
 from transformer import StreamTransformer
-from transformer.growing import Growing, Text
+from transformer.journal import Growing, Text
 
 TOOLS = [
     tool("read", {"path": {"type": "string"}, "tags": {"type": "array"}}, required=["path"]),

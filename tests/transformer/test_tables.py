@@ -12,13 +12,12 @@ import pytest
 
 from tests.helpers import numbered, stream_of, tool, transform
 from transformer import DIALECTS, Dialect, Rule, Transition
-from transformer.calls.tags import ignore, prose
-from transformer.deltas import NoChunks
-from transformer.dialects.tables import table
+from transformer.answer.choice import Choice
+from transformer.answer.chunks import NoChunks
+from transformer.answer.setting import make_setting
 from transformer.journal import Journal
-from transformer.machine import Machine
-from transformer.setting import make_setting
-from transformer.stream.choice import Choice
+from transformer.parser.machine import Machine, table
+from transformer.parser.tagcall import ignore, prose
 
 ALL = list(DIALECTS.values())
 EACH = pytest.mark.parametrize("dialect", ALL, ids=[dialect.name for dialect in ALL])
@@ -245,6 +244,6 @@ def test_a_table_refuses_a_double_decision() -> None:
 
 
 def test_a_rule_is_named_after_its_action() -> None:
-    from transformer.calls.tags import open_parameter
+    from transformer.parser.tagcall import open_parameter
 
     assert Rule(Light.RED, open_parameter, "why not").name == "open parameter"

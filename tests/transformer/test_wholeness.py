@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.stream.wholeness import Wholeness
+from transformer.jsonscan import Wholeness
 
 VALUES = st.recursive(
     st.text() | st.integers() | st.booleans(),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.helpers import JSON, check_every_split, run, stream_of, tool
 from transformer import write_call, written_call
-from transformer.values.jsonmembers import members, parsed
+from transformer.jsonscan import members, parsed
 from transformer.values.schema import offered
 
 DIALECTS = ("roo-xml", "qwen3-coder", "kimi-k2")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.library import rebuild
+from workbench.library.rebuilding import rebuild
 from workbench.paths import samples_dir
 
 

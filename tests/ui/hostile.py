@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.helpers import chunk, sse, tool
-from workbench.library import rebuild
+from workbench.library.rebuilding import rebuild
 from workbench.tape import Line, dump_line, end_line, finding_line, make_header, read_line, status_line
 
 # What a terminal would obey. The numbers are ones that no honest program writes, so that they can be found.

@@ -12,9 +12,11 @@ from typing import Any
 from textual.pilot import Pilot
 
 from workbench.paths import samples_dir
-from workbench.player import Pane, Player
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.recipe import Wishes
-from workbench.sources import Compose, openings_of
+from workbench.sources.composing import Compose
+from workbench.sources.places import openings_of
 from workbench.ui.app import ReplayApp
 from workbench.ui.screens.replay import ReplayScreen
 from workbench.ui.widgets.tapepane import TapePane

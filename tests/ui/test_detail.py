@@ -13,7 +13,8 @@ from tests.helpers import chunk, sse
 from tests.ui.views import SIZES, hostile_player, played, run, sample, shown
 from transformer import Delta, Finding, Transition
 from workbench.paths import samples_dir
-from workbench.player import Pane, Player
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.tape import Line
 from workbench.ui.rowdata import bytes_about, json_about
 from workbench.ui.rowfacts import about

@@ -14,14 +14,14 @@ import pytest
 from tests.helpers import chunk
 from tests.ui.replays import replaying, tape
 from workbench.paths import samples_dir
-from workbench.player import Pane
+from workbench.player.panes import Pane
 from workbench.player.reel import Reel
 from workbench.tape import Line, dump_line, end_line, make_header, read_line
 from workbench.ui import trials
 from workbench.ui.screens.table import TableScreen
 from workbench.ui.screens.why import WhyScreen
 from workbench.ui.widgets.position import PositionBar
-from workbench.variants import Cut, Split, Switch
+from workbench.variants.changes import Cut, Split, Switch
 
 SAMPLE = samples_dir() / "roo-xml" / "unclosed-parameter.jsonl"
 CALLS = samples_dir() / "qwen3-coder" / "good-two-calls.jsonl"

@@ -6,7 +6,7 @@ import pytest
 from textual.screen import Screen
 
 from tests.ui.views import SIZES, run, sample, shown
-from workbench.player import Pane
+from workbench.player.panes import Pane
 from workbench.ui.screens.chain import ChainScreen
 from workbench.ui.screens.detail import DetailScreen
 from workbench.ui.screens.edit import EditScreen

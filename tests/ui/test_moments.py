@@ -12,8 +12,9 @@ import pytest
 from rich.style import Style
 
 from workbench.paths import samples_dir
-from workbench.player import Player, Tail
+from workbench.player.player import Player
 from workbench.player.reel import Reel
+from workbench.player.tailing import Tail
 from workbench.tape import Line, Tape, read_tape
 from workbench.ui.widgets.replayview import ReplayView
 from workbench.ui.widgets.rowpane import RowPane

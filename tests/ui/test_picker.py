@@ -15,7 +15,9 @@ from tests.ui.views import HOSTILE, ViewApp, run, shown, write_tape
 from workbench.paths import samples_dir
 from workbench.player.reel import Source
 from workbench.recipe import Wishes
-from workbench.sources import Opening, appraise, openings_of
+from workbench.sources.appraisal import appraise
+from workbench.sources.opening import Opening
+from workbench.sources.places import openings_of
 from workbench.tape import make_header
 from workbench.ui.appraising import SMALL
 from workbench.ui.screens.help import HelpScreen

@@ -11,8 +11,7 @@ import pytest
 from tests.ui.replays import Replayer, replaying, tape
 from transformer import Delta, Finding, Transition
 from workbench.paths import samples_dir
-from workbench.player import Pane
-from workbench.player.panes import Rows
+from workbench.player.panes import Pane, Rows
 from workbench.recipe import Wishes
 from workbench.sources.opening import tape_opening
 from workbench.tape import Line, dump_line, end_line, make_header, read_line
@@ -23,7 +22,7 @@ from workbench.ui.screens.listing import ListScreen
 from workbench.ui.screens.picker import PickerScreen
 from workbench.ui.screens.replay import ReplayScreen
 from workbench.ui.widgets.position import PositionBar
-from workbench.variants import Cut
+from workbench.variants.changes import Cut
 
 SAMPLE = samples_dir() / "roo-xml" / "unclosed-parameter.jsonl"
 CALLS = samples_dir() / "qwen3-coder" / "good-two-calls.jsonl"

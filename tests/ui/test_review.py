@@ -14,9 +14,10 @@ from textual import events
 from tests.ui.conftest import make_library
 from tests.ui.test_stream import SAMPLES, driving
 from workbench.demo.tips import Tips
-from workbench.library import rebuild
+from workbench.library.rebuilding import rebuild
 from workbench.paths import samples_dir
-from workbench.player import Pane, Tail
+from workbench.player.panes import Pane
+from workbench.player.tailing import Tail
 from workbench.ui.catalogue import Catalogue
 from workbench.ui.display import shortened
 from workbench.ui.holding import alarm

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from tests.ui.conftest import make_library
 from workbench.paths import samples_dir
 from workbench.recipe import Wishes
-from workbench.sources import openings_of
+from workbench.sources.places import openings_of
 from workbench.ui.app import ReplayApp, WorkbenchApp
 from workbench.ui.screens.problems import port_taken
 from workbench.ui.screens.stream import StreamScreen

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from tests.ui.conftest import make_library
 from transformer import Delta, Finding, Transition
-from workbench.player import Pane
+from workbench.player.panes import Pane
 from workbench.ui.app import WorkbenchApp
 from workbench.ui.screens.replay import ReplayScreen
 from workbench.ui.screens.stream import StreamScreen

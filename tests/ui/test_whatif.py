@@ -8,9 +8,9 @@ import pytest
 
 from tests.ui.replays import Replayer, replaying, tape
 from workbench.paths import samples_dir
-from workbench.player import Pane
+from workbench.player.panes import Pane
 from workbench.recipe import Wishes
-from workbench.sources import Compose
+from workbench.sources.composing import Compose
 from workbench.tape import read_tape
 from workbench.ui.screens.listing import ListScreen
 from workbench.ui.screens.rewrite import RewriteScreen

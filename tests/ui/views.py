@@ -16,7 +16,8 @@ from textual.screen import Screen
 
 from tests.helpers import sse
 from workbench.paths import samples_dir
-from workbench.player import Player, Tail
+from workbench.player.player import Player
+from workbench.player.tailing import Tail
 from workbench.tape import dump_line, end_line, make_header, read_line, status_line
 from workbench.ui.screens.request import Resent
 from workbench.ui.widgets.textpane import TextPane

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.chain import Link, Trouble, Turn, chain, looks_like_error, turn_of
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.tape import make_header, read_tape
 
 SAMPLES = Path(__file__).parents[2] / "samples"

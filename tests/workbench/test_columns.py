@@ -9,7 +9,8 @@ from rich.cells import cell_len
 
 from workbench.columns import WIDTH, columns, screen_width
 from workbench.paths import samples_dir
-from workbench.player import Player, Tail
+from workbench.player.player import Player
+from workbench.player.tailing import Tail
 from workbench.visible import visible_line
 
 ALL = sorted(str(path.relative_to(samples_dir())) for path in samples_dir().glob("*/*.jsonl"))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from workbench.commands.config import config
-from workbench.config import Flags
 from workbench.config.keys import PLAIN, UPSTREAM
+from workbench.config.settings import Flags
 from workbench.errors import UserError
 
 TEXT = """

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from transformer import Policy
-from workbench.config import Flags, Settings, Upstream, read_settings
 from workbench.config.keys import PLAIN, PROMPTS, UPSTREAM
+from workbench.config.reading import read_settings
+from workbench.config.settings import Flags, Settings, Upstream
 from workbench.errors import UserError
 
 TWO = """

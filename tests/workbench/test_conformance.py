@@ -12,12 +12,11 @@ import pytest
 
 from tests.helpers import chunk, message, sse, tool
 from transformer import Policy, StreamTransformer
+from transformer.answer.conformance import RULES, Check, Conformance
+from transformer.answer.setting import make_setting
 from transformer.records import Event
-from transformer.setting import make_setting
-from workbench.conformance import Check, Conformance
-from workbench.conformance.arguments import Arguments, misfits
-from workbench.conformance.rules import RULES
-from workbench.verdicts import advice
+from transformer.values.fitting import Arguments, misfits
+from workbench.verdicts.advice import advice
 
 TOOLS = [
     tool(

@@ -19,22 +19,23 @@ import pytest
 
 from tests.workbench.proxy.conftest import wait_for
 from workbench.child import ProxyChild
-from workbench.demo import Demo
 from workbench.demo.answer import Call, Silence, Thought, cut, played, said
 from workbench.demo.client import Client, assembled
-from workbench.demo.demo import _settings
+from workbench.demo.demo import Demo, _settings
 from workbench.demo.first import SESSION
 from workbench.demo.scene import MODELS, answer_to
 from workbench.demo.scenes import ROWS, SCENES
 from workbench.demo.tips import TIPS, Tips
 from workbench.demo.upstream import Upstream
 from workbench.errors import UserError
-from workbench.library import Filter, Library, Row
+from workbench.library.rows import Row
+from workbench.library.viewer import Filter, Library
 from workbench.paths import samples_dir
-from workbench.player import Tail
+from workbench.player.tailing import Tail
 from workbench.proxy.registration import is_alive, registered
 from workbench.tape import read_tape
-from workbench.verdicts import facts_of_player, verdict
+from workbench.verdicts.facts import facts_of_player
+from workbench.verdicts.judging import verdict
 
 # What is asked: how many chat requests that leads to, and the verdict on the last of them.
 STORIES = {

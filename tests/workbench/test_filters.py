@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.filters import FilterError, complete, parse
-from workbench.library import Row
-from workbench.player import Player
+from workbench.filters.completion import complete
+from workbench.filters.language import FilterError, parse
+from workbench.library.rows import Row
+from workbench.player.player import Player
 from workbench.tape import read_tape
-from workbench.verdicts import facts_of_row, verdict
+from workbench.verdicts.facts import facts_of_row
+from workbench.verdicts.judging import verdict
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 NOW = 1_000_000.0

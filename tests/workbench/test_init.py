@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from workbench.commands.init import init
-from workbench.config import Settings, Upstream, read_settings
 from workbench.config.keys import PLAIN, UPSTREAM, default_of
+from workbench.config.reading import read_settings
+from workbench.config.settings import Settings, Upstream
 from workbench.errors import UserError
 
 FILE = Path("workbench.toml")

@@ -23,8 +23,11 @@ from tests.helpers import message, stream_of, tool
 from workbench.commands.library import library_list, library_rebuild
 from workbench.commands.tapetable import tape_table
 from workbench.errors import UserError
-from workbench.library import Filter, Index, Library, Row, rebuild
+from workbench.library.index import Index
 from workbench.library.moments import parse_moment
+from workbench.library.rebuilding import rebuild
+from workbench.library.rows import Row
+from workbench.library.viewer import Filter, Library
 from workbench.tape import (
     Tape,
     dump_tape,

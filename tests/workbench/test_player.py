@@ -10,11 +10,14 @@ import pytest
 
 from tests.helpers import chunk, message, sse, stream_of, tool
 from transformer import Delta, Finding, MessageTransformer, StreamTransformer, Transition, call_ids
-from transformer.deltas import dumps
-from workbench.conformance import Check
+from transformer.answer.chunks import dumps
+from transformer.answer.conformance import Check
 from workbench.paths import samples_dir
-from workbench.player import Held, Pane, Player, Tail
 from workbench.player.links import linked, overlap
+from workbench.player.panes import Pane
+from workbench.player.player import Player
+from workbench.player.tailing import Tail
+from workbench.player.tracks import Held
 from workbench.recipe import Wishes, make_recipe
 from workbench.tape import (
     BOM,

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.library import Keep, expire, marks_of
+from workbench.library.folders import marks_of
+from workbench.library.retention import Keep, expire
 
 NOW = 1_800_000_000.0
 DAY = 86400.0

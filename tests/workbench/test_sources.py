@@ -17,17 +17,20 @@ from hypothesis import strategies as st
 from tests.helpers import stream_of
 from tests.ui.views import write_tape
 from transformer import DIALECTS
+from transformer.answer.observations import OBSERVED
 from transformer.findings import CATALOGUE
 from workbench.chunks import Chunking
 from workbench.errors import UserError
 from workbench.inputs import Input, load
-from workbench.observer import OBSERVED
 from workbench.paths import samples_dir
-from workbench.player import Player, Tail
+from workbench.player.player import Player
 from workbench.player.reel import Reel, Source
+from workbench.player.tailing import Tail
 from workbench.recipe import Wishes, make_recipe
-from workbench.sources import Compose, Opening, appraise, openings_of
-from workbench.sources.appraisal import MALFORMED
+from workbench.sources.appraisal import MALFORMED, appraise
+from workbench.sources.composing import Compose
+from workbench.sources.opening import Opening
+from workbench.sources.places import openings_of
 from workbench.sources.reels import GAP, event_reads, recut, reel_of, tokens
 from workbench.tape import dump_line, end_line, make_header, read_line, read_tape, sent_line
 

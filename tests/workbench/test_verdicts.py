@@ -11,12 +11,13 @@ import pytest
 from samples.cases import CASES
 from tests.helpers import message, sse, stream_of, tool
 from transformer import Delta, Finding
+from transformer.answer.observations import OBSERVED
 from transformer.findings import CATALOGUE
-from workbench.library import Row
 from workbench.library.folders import TapeEntry
+from workbench.library.rows import Row
 from workbench.library.summary import summarise
-from workbench.observer import OBSERVED
-from workbench.player import Pane, Player
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.tape import (
     Line,
     end_line,
@@ -27,19 +28,11 @@ from workbench.tape import (
     read_tape,
     status_line,
 )
-from workbench.verdicts import (
-    Facts,
-    Kind,
-    advice,
-    answer_of,
-    facts_of_player,
-    facts_of_row,
-    observations_of,
-    proof,
-    verdict,
-)
-from workbench.verdicts.advice import ADVICE
-from workbench.verdicts.kinds import NOTES, RULES
+from workbench.verdicts.advice import ADVICE, advice
+from workbench.verdicts.facts import Facts, answer_of, facts_of_player, facts_of_row, observations_of
+from workbench.verdicts.judging import verdict
+from workbench.verdicts.kinds import NOTES, RULES, Kind
+from workbench.verdicts.proofs import proof
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 TAPES = sorted(path.relative_to(SAMPLES).as_posix() for path in SAMPLES.glob("*/*.jsonl"))

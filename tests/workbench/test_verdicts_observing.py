@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers import message, tool
-from workbench.observer import OBSERVED, observed
-from workbench.observer.marks import MARKS, hits
+from transformer.answer.leaks import MARKS, hits
+from transformer.answer.observations import OBSERVED
+from transformer.answer.review import observed
 
 TEXT = {"type": "string"}
 TOOLS = [

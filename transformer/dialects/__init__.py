@@ -1,13 +1,63 @@
-"""The dialects, one folder each: its tokens, its table, its few actions, its writer."""
+"""The registry of dialects: one file each, one line here.
 
-from collections.abc import Mapping
+A dialect owns all there is to know about it: states, tokens and table, the words for them, defaults, writer,
+prompt template, the marks of its leaks, what mends a broken call, the models that speak it. An installed package
+adds one through the entry-point group `toolcall_workbench.dialects`, and `module:NAME` names one directly.
+"""
 
-from transformer.dialect import Dialect
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+
 from transformer.dialects.kimi_k2 import KIMI_K2
 from transformer.dialects.passthrough import PASSTHROUGH
 from transformer.dialects.qwen3_coder import QWEN3_CODER
 from transformer.dialects.roo_xml import ROO_XML
+from transformer.parser.machine import Dialect
 
-DIALECTS: Mapping[str, Dialect] = {
-    dialect.name: dialect for dialect in (ROO_XML, QWEN3_CODER, KIMI_K2, PASSTHROUGH)
-}
+BUILT_IN = (ROO_XML, QWEN3_CODER, KIMI_K2, PASSTHROUGH)
+ENTRY_POINTS = "toolcall_workbench.dialects"
+DEFAULT = PASSTHROUGH.name  # where nobody says how calls are written
+EXAMPLE = ROO_XML.name  # in texts that show how to name one
+
+
+class UnknownDialect(ValueError):
+    """No such dialect, or one that cannot be loaded."""
+
+
+def _installed() -> Iterator[Dialect]:
+    """Dialects of other packages. One that cannot be loaded must not take the others with it."""
+    for point in entry_points(group=ENTRY_POINTS):
+        try:
+            found = point.load()
+        except Exception as error:
+            BROKEN[point.name] = f"{type(error).__name__}: {error}"
+            continue
+        if isinstance(found, Dialect):
+            yield found
+        else:
+            BROKEN[point.name] = f"{point.value} is not a Dialect"
+
+
+BROKEN: dict[str, str] = {}  # entry points that could not be loaded, and why
+# A name that is taken stays with the dialect that is built in.
+DIALECTS: Mapping[str, Dialect] = {one.name: one for one in (*_installed(), *reversed(BUILT_IN))}
+DIALECTS = {name: DIALECTS[name] for name in dict.fromkeys((*(one.name for one in BUILT_IN), *DIALECTS))}
+
+
+def find_dialect(name: str) -> Dialect:
+    """A registered dialect, or the one that `module:NAME` names."""
+    if name in DIALECTS:
+        return DIALECTS[name]
+    module, colon, attribute = name.partition(":")
+    if not colon or not attribute:
+        raise UnknownDialect(f"there is no dialect {name!r}; there are {', '.join(DIALECTS)}")
+    try:
+        found = getattr(import_module(module), attribute)
+    except Exception as error:
+        raise UnknownDialect(f"the dialect {name!r} cannot be loaded: {error}") from None
+    if not isinstance(found, Dialect):
+        raise UnknownDialect(f"{name!r} is not a Dialect")
+    return found

@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from enum import StrEnum, auto
 
-from transformer.calls.tags import ignore, prose
-from transformer.dialect import Dialect, Rule
-from transformer.dialects.tables import table
-from transformer.lexer import Lexicon
-from transformer.machine import Machine
+from transformer.parser.machine import Dialect, Lexicon, Rule, ignore, prose, table
 from transformer.policy import USUAL, Policy
+from transformer.records import Effect as E
 
 
 class State(StrEnum):
@@ -23,29 +20,27 @@ class Token(StrEnum):
     END = auto()
 
 
+S, T = State, Token
+
 _NOTHING = re.compile(r"(?!)")
 _LEXICON = Lexicon(_NOTHING, _NOTHING, _NOTHING)
 
 
-def classify(m: Machine, text: str, match: re.Match[str]) -> tuple[StrEnum, str]:
-    return Token.TEXT, ""
-
-
-def undecided(m: Machine, text: str, start: int) -> bool:
-    return False
+def read(match: re.Match[str]) -> tuple[StrEnum, str]:
+    return T.TEXT, ""
 
 
 TRANSITIONS = table(
     tuple(Token),
     {
-        State.TEXT: (
+        S.TEXT: (
             {
-                Token.TEXT: Rule(State.TEXT, prose, "everything goes on as it came"),
-                Token.END: Rule(State.DONE, ignore, "the answer is over"),
+                T.TEXT: Rule(S.TEXT, E.PROSE, prose, "everything goes on as it came"),
+                T.END: Rule(S.DONE, E.NONE, ignore, "the answer is over"),
             },
             None,
         ),
-        State.DONE: ({}, Rule(State.DONE, ignore, "nothing comes behind the end")),
+        S.DONE: ({}, Rule(S.DONE, E.NONE, ignore, "nothing comes after the end")),
     },
 )
 
@@ -64,6 +59,11 @@ PASSTHROUGH = Dialect(
     tokens=tuple(Token),
     transitions=TRANSITIONS,
     lexicons=dict.fromkeys(State, _LEXICON),
-    classify=classify,
-    undecided=undecided,
+    read=read,
+    states_in_words={
+        S.TEXT: "in the answer, which goes on as it came",
+        S.DONE: "after the end of the answer",
+    },
+    tokens_in_words={T.TEXT: "text", T.END: "the end of the answer"},
+    converts=False,
 )

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from workbench.config import Settings
 from workbench.config.keys import PLAIN, UPSTREAM
+from workbench.config.settings import Settings
 from workbench.errors import UserError
 
 TOKEN_VARIABLE = PLAIN["token"].variable

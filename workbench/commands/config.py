@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.config import Flags, Settings, read_settings
+from workbench.config.reading import read_settings
 from workbench.config.report import Row, rows, unread_variables
+from workbench.config.settings import Flags, Settings
 from workbench.output import Painted, say, write, write_painted
 from workbench.visible import json_text
 

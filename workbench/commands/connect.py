@@ -13,7 +13,7 @@ import typer
 from workbench.clients import opencode
 from workbench.clients.endpoint import TOKEN_VARIABLE, Endpoint, endpoint
 from workbench.clients.instructions import INSTRUCTIONS
-from workbench.config import read_settings
+from workbench.config.reading import read_settings
 from workbench.errors import UserError
 from workbench.output import say, write, write_painted
 from workbench.readable import painted_json

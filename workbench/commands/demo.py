@@ -10,7 +10,7 @@ from workbench.columns import columns
 from workbench.demo.demo import Demo
 from workbench.demo.first import first_tape
 from workbench.output import write
-from workbench.player import Player
+from workbench.player.player import Player
 
 
 def demo(keep: str | None, no_live: bool) -> int:

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from workbench.commands.tapetable import tape_table
-from workbench.config import Flags, read_settings
+from workbench.config.reading import read_settings
+from workbench.config.settings import Flags
 from workbench.errors import UserError
-from workbench.library import Filter, Library, rebuild
 from workbench.library.folders import TAPES
 from workbench.library.moments import parse_moment
+from workbench.library.rebuilding import rebuild
+from workbench.library.viewer import Filter, Library
 from workbench.output import say, write, write_painted
 from workbench.visible import json_text
 

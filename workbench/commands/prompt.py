@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 from transformer import BUILTIN_TEMPLATES, DIALECTS, transform_request
 from transformer.records import Finding
 from workbench.commands.transform import COLOURS
-from workbench.config import read_settings
+from workbench.config.reading import read_settings
 from workbench.costs import CHARACTERS_A_TOKEN, Cost, system_text, tool_costs
 from workbench.errors import UserError
 from workbench.inputs import load, parse_json, read_file

@@ -15,9 +15,11 @@ from workbench.inputs import Kind
 from workbench.output import Painted, say, write, write_painted
 from workbench.player.cursor import Cursor
 from workbench.player.reel import Source
-from workbench.sources import Appraisal, Compose, Opening, appraise, openings_of
-from workbench.sources.places import STANDARD_INPUT
-from workbench.verdicts import SIGNS
+from workbench.sources.appraisal import Appraisal, appraise
+from workbench.sources.composing import Compose
+from workbench.sources.opening import Opening
+from workbench.sources.places import STANDARD_INPUT, openings_of
+from workbench.verdicts.kinds import SIGNS
 from workbench.visible import visible_line
 
 _TERMINAL = "/dev/tty"

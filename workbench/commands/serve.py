@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.config import Flags, Settings, read_settings
+from workbench.config.reading import read_settings
+from workbench.config.settings import Flags, Settings
 from workbench.errors import UserError
 from workbench.output import say, write
 from workbench.proxy.guard import is_loopback

@@ -9,7 +9,7 @@ from rich.cells import cell_len, set_cell_size
 
 from transformer.findings import CATALOGUE
 from workbench.commands.transform import COLOURS
-from workbench.library import Row
+from workbench.library.rows import Row
 from workbench.output import Painted
 from workbench.visible import visible_line
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from workbench.config import Flags, read_settings
+from workbench.config.reading import read_settings
+from workbench.config.settings import Flags
 from workbench.errors import UserError
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from transformer import transform_request
-from workbench.library import rebuild
 from workbench.library.folders import make_folder, new_id, tape_path
+from workbench.library.rebuilding import rebuild
 from workbench.paths import samples_dir
 from workbench.tape import Tape, dump_tape, make_header, read_tape
 

@@ -27,8 +27,8 @@ from workbench.filters.vocabulary import (
 )
 from workbench.library.moments import parse_moment
 from workbench.library.rows import Row
-from workbench.player import Player
-from workbench.verdicts import Verdict
+from workbench.player.player import Player
+from workbench.verdicts.judging import Verdict
 
 _TERM = re.compile(
     r'(?P<minus>-?)(?:(?P<key>\w+)(?P<sign>:|>=|<=|>|<|=))?(?P<value>(?:"(?:[^"\\]|\\.)*"|[^\s"])*)'

@@ -9,11 +9,13 @@ from fnmatch import translate
 from typing import Any
 
 from transformer import DIALECTS
+from transformer.answer.observations import OBSERVED, choices_of, text_in
 from transformer.findings import CATALOGUE
 from workbench.library.rows import Row
-from workbench.observer import OBSERVED, choices_of, text_in
-from workbench.player import Player
-from workbench.verdicts import Kind, Verdict, answer_of
+from workbench.player.player import Player
+from workbench.verdicts.facts import answer_of
+from workbench.verdicts.judging import Verdict
+from workbench.verdicts.kinds import Kind
 
 Test = Callable[[Row, Verdict], bool]
 TapeTest = Callable[[Player], bool]

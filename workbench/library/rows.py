@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
+from transformer.answer.observations import OBSERVED
 from transformer.findings import CATALOGUE
-from workbench.observer import OBSERVED
 
 LEVELS = ("info", "warning", "error")
 _KNOWN = {**CATALOGUE, **OBSERVED}

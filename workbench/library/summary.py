@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from transformer.answer.review import observed
 from workbench.conversion import convert
 from workbench.errors import UserError
 from workbench.inputs import Input, load
@@ -14,7 +15,6 @@ from workbench.library.folders import TapeEntry, id_of
 from workbench.library.processes import is_alive
 from workbench.library.retention import RECENT
 from workbench.library.rows import columns_of_header, columns_of_summary, text_of, worst_level
-from workbench.observer import observed
 from workbench.recipe import Wishes, make_recipe
 from workbench.tape import Tape
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from transformer import Delta
-from transformer.deltas import as_error
-from transformer.stream.upstream import error_in
-from workbench.observer.answers import Answered, choices_of
+from transformer.answer.chunks import as_error
+from transformer.answer.events import error_in
+from transformer.answer.observations import Answered, choices_of
 from workbench.player.bodies import begins_object, object_in
 from workbench.player.choices import calls_of, parts_of
 from workbench.player.drafts import Draft

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from transformer.stream.upstream import parse_leniently
+from transformer.answer.events import parse_leniently
 
 # orjson makes a float of an integer beyond 64 bits, and an answer is not ours to round.
 _LONG_NUMBER = re.compile(rb"[0-9]{19}")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from transformer.stream.upstream import parse_leniently
+from transformer.answer.events import parse_leniently
 
 
 class Part(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Iterator
 
-from workbench.observer.answers import Answered, Call
+from transformer.answer.observations import Answered, Call
 from workbench.player.choices import CallPart
 from workbench.player.growth import Growth
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 from transformer import Delta, Event, Transition
-from transformer.deltas import dumps
-from workbench.conformance import Check, Conformance
+from transformer.answer.chunks import dumps
+from transformer.answer.conformance import Check, Conformance
 from workbench.errors import UserError
 from workbench.player.bodies import begins_object, object_in
 from workbench.player.comparison import Comparison, Difference

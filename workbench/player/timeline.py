@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.player.assembly import Assembly
-from workbench.player.breakpoints import Scene
+from workbench.player.breakpoints.scene import Scene
 from workbench.player.clock import Clock
 from workbench.player.cursor import Cursor
 from workbench.player.landmarks import Landmarks

@@ -14,9 +14,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
 from transformer import Policy, PolicyError
-from transformer.deltas import dumps
+from transformer.answer.chunks import dumps
 from workbench import __version__
-from workbench.config import Upstream
+from workbench.config.settings import Upstream
 from workbench.config.values import sendable
 from workbench.errors import UserError
 from workbench.proxy.client import nobody

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from transformer import StreamTransformer
-from transformer.deltas import dumps
-from transformer.rescue import rescue
+from transformer.answer.chunks import dumps
+from transformer.answer.rescue import rescue
+from transformer.answer.review import observed
 from transformer.sse import DONE
-from workbench.observer import observed
 from workbench.recipe import Recipe
 
 

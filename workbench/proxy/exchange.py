@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.config import Settings, Upstream
+from workbench.config.settings import Settings, Upstream
 from workbench.proxy.client import Client
 from workbench.proxy.faults import Fault
 from workbench.proxy.headers import Pairs
 from workbench.proxy.incoming import Incoming
 from workbench.proxy.wire import Faulted, Reply, Wire
 from workbench.recipe import Recipe
-from workbench.recording.recorder import Recording
+from workbench.recording.recording import Recording
 from workbench.tape import End
 
 

@@ -14,8 +14,8 @@ import aiohttp
 import httpx
 import orjson
 
-from transformer.deltas import as_error, dumps
-from transformer.stream.upstream import error_in
+from transformer.answer.chunks import as_error, dumps
+from transformer.answer.events import error_in
 from workbench.proxy.incoming import object_in
 
 _EXCERPT = 300

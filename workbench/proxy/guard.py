@@ -8,7 +8,7 @@ import re
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from workbench.config import Settings
+from workbench.config.settings import Settings
 from workbench.proxy.faults import Fault
 from workbench.proxy.headers import Pairs, decoded, encoded, first
 

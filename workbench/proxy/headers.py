@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from workbench.config import Upstream
+from workbench.config.settings import Upstream
 
 Pairs = list[tuple[str, str]]
 

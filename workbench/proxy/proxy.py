@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from starlette.types import Receive, Scope, Send
 
-from workbench.config import Settings, Upstream
+from workbench.config.settings import Settings, Upstream
 from workbench.output import say
 from workbench.proxy.asitis import AsItIs
 from workbench.proxy.client import Client, gone
@@ -28,7 +28,8 @@ from workbench.proxy.replies import answer_fault
 from workbench.proxy.routing import Routes, Sending, address, prepare
 from workbench.proxy.whole import Whole
 from workbench.proxy.wire import Wire
-from workbench.recording.recorder import Recorder, Recording
+from workbench.recording.recorder import Recorder
+from workbench.recording.recording import Recording
 from workbench.recording.unrecorded import Unrecorded
 
 _LARGE = 256 << 10  # a body that takes so long to rewrite that other streams would notice

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-from transformer.deltas import dumps
+from transformer.answer.chunks import dumps
 from workbench.proxy.client import Pulse
 from workbench.proxy.converter import Converter
 from workbench.proxy.exchange import Exchange

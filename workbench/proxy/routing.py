@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from transformer import Finding, Policy, transform_request
-from transformer.deltas import dumps
-from transformer.upward.request import merged
-from workbench.config import Settings, Upstream
+from transformer.answer.chunks import dumps
+from transformer.request.request import merged
+from workbench.config.settings import Settings, Upstream
 from workbench.proxy.incoming import Incoming
 
 

@@ -24,7 +24,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from workbench import __version__
-from workbench.config import Settings
+from workbench.config.settings import Settings
 from workbench.proxy.control import Control, recorder_state
 from workbench.proxy.guard import CONTROL, Guard
 from workbench.proxy.headers import upward

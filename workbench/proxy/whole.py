@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from transformer.deltas import dumps
-from transformer.stream.upstream import error_in
-from workbench.observer import observed
+from transformer.answer.chunks import dumps
+from transformer.answer.events import error_in
+from transformer.answer.review import observed
 from workbench.proxy.converter import Converter
 from workbench.proxy.exchange import Exchange
 from workbench.proxy.faults import Fault, of_answer

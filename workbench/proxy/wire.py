@@ -11,7 +11,7 @@ import aiohttp
 import httpx
 from httpx_aiohttp import AiohttpTransport
 
-from workbench.config import Upstream
+from workbench.config.settings import Upstream
 from workbench.proxy.decoding import Decoder, DecodingError, decoder_for
 from workbench.proxy.faults import Fault, of_exception
 from workbench.proxy.headers import Pairs, encoded, first

@@ -6,6 +6,7 @@ writer* an exchange, which appends whole lines to a *tape file*; the *librarian*
 the index.
 """
 
-from workbench.recording.recorder import Recorder, Recording
+from workbench.recording.recorder import Recorder
+from workbench.recording.recording import Recording
 
 __all__ = ["Recorder", "Recording"]

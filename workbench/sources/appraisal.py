@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.player.reel import Source
 from workbench.sources.opening import Opening
-from workbench.verdicts import Level, facts_of_player, verdict
+from workbench.verdicts.facts import facts_of_player
+from workbench.verdicts.judging import verdict
+from workbench.verdicts.kinds import Level
 
 # Findings that say: the model meant a call, and did not write it as it should.
 MALFORMED = frozenset(

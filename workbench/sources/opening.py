@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import UserError
 from workbench.library.processes import is_alive
 from workbench.library.retention import RECENT
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.player.reel import Source
 from workbench.player.tailing import Tail
 from workbench.recipe import Wishes, wished

@@ -15,10 +15,11 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from workbench.child import ChildError, Death
-from workbench.config import Flags
+from workbench.config.settings import Flags
 from workbench.demo.demo import Demo
 from workbench.errors import UserError
-from workbench.sources import Compose, Opening
+from workbench.sources.composing import Compose
+from workbench.sources.opening import Opening
 from workbench.ui.keeper import Keeper, Leave
 from workbench.ui.screens.problems import proxy_died
 from workbench.ui.screens.replay import ReplayScreen

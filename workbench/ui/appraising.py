@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
-from workbench.sources import Opening, appraise
+from workbench.sources.appraisal import appraise
+from workbench.sources.opening import Opening
 
 SMALL = 1 << 20  # bytes: more is looked into when it is opened
 _SLICE = 0.008

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from workbench.filters import Filter, parse
-from workbench.library import Library, Row
-from workbench.player import Tail
+from workbench.filters.language import Filter, parse
+from workbench.library.rows import Row
+from workbench.library.viewer import Library
+from workbench.player.tailing import Tail
 from workbench.ui.judging import grouped, judged
 from workbench.ui.widgets.exchanges import Entry, Judged
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 
 from transformer import DIALECTS
-from workbench.player import Held, Player
+from workbench.player.player import Player
+from workbench.player.tracks import Held
 
 _WORTH_SAYING = 0.5  # seconds
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from workbench.library import Row
+from workbench.library.rows import Row
 from workbench.ui.widgets.exchanges import Entry, Judged, Session
-from workbench.verdicts import facts_of_row, verdict
+from workbench.verdicts.facts import facts_of_row
+from workbench.verdicts.judging import verdict
 
 
 def judged(row: Row) -> Judged:

@@ -13,8 +13,8 @@ from textual.app import App
 
 from workbench.child import ChildError, Death, ProxyChild, find_running
 from workbench.commands.serve import check
-from workbench.config import Flags, Settings, read_settings
-from workbench.config.settings import default_library
+from workbench.config.reading import read_settings
+from workbench.config.settings import Flags, Settings, default_library
 from workbench.errors import UserError
 from workbench.ui.screens.problem import ProblemScreen
 from workbench.ui.screens.problems import (

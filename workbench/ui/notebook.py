@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from workbench.errors import UserError
 from workbench.paths import samples_dir
-from workbench.player.breakpoints import Breakpoint, parse
+from workbench.player.breakpoints.conditions import Breakpoint
+from workbench.player.breakpoints.language import parse
 from workbench.player.marks import Mark, Marks, mark_at
 from workbench.ui.screens.listing import ListScreen, Picked
 from workbench.ui.widgets.choicelist import Choice

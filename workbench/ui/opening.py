@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.player import Pane
+from workbench.player.panes import Pane
 from workbench.ui.screens.detail import DetailScreen
 from workbench.ui.screens.difference import DifferenceScreen
 from workbench.ui.screens.help import HelpScreen
@@ -12,7 +12,9 @@ from workbench.ui.screens.request import RequestScreen, Resent
 from workbench.ui.screens.table import TableScreen
 from workbench.ui.screens.why import WhyScreen
 from workbench.ui.widgets.tapepane import TapePane
-from workbench.why import Remedy, why_byte, why_row
+from workbench.why.bytes import why_byte
+from workbench.why.rows import why_row
+from workbench.why.why import Remedy
 
 if TYPE_CHECKING:
     from workbench.ui.screens.exchange import ExchangeScreen

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from workbench.sources import Opening
+from workbench.sources.opening import Opening
 from workbench.ui.appraising import SMALL
 from workbench.ui.widgets.factsheet import FactSheet
 from workbench.ui.widgets.openinglist import PROBLEMS
-from workbench.verdicts import SIGNS
+from workbench.verdicts.kinds import SIGNS
 
 _LINES = 12  # of the model's text
 

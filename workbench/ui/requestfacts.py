@@ -8,7 +8,7 @@ from typing import Any
 
 from transformer import BUILTIN_TEMPLATES
 from workbench.costs import CHARACTERS_A_TOKEN, Cost, system_text, tool_costs
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.readable import readable
 from workbench.ui.rowdata import json_of
 from workbench.ui.rowfacts import SIGNS
@@ -16,7 +16,7 @@ from workbench.ui.widgets.diffview import Pair, pairs
 from workbench.ui.widgets.document import Document
 from workbench.ui.widgets.factsheet import FactSheet
 from workbench.ui.widgets.stack import Stack
-from workbench.verdicts import advice
+from workbench.verdicts.advice import advice
 
 _BAR = 24
 Headers = Sequence[tuple[str, str]]

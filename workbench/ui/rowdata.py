@@ -6,7 +6,7 @@ from typing import Any
 
 from transformer import Delta, Event
 from transformer.records import Ranges
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.player.tracks import Item
 from workbench.tape import Line
 from workbench.ui.widgets.document import Document, Prose

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from transformer import DIALECTS, Delta, Event, Finding, Rule, Span, Transition
+from transformer.answer.conformance import Check
 from transformer.records import Ranges
-from workbench.conformance import Check
-from workbench.player import Pane, Player
 from workbench.player.links import linked
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.player.tracks import Item
 from workbench.tape import Line
 from workbench.ui.rowdata import json_of
 from workbench.ui.widgets.factsheet import FactSheet
-from workbench.verdicts import advice
+from workbench.verdicts.advice import advice
 from workbench.why.trace import cause_of
 
 SIGNS = {"error": "✖", "warning": "▲", "info": "●"}

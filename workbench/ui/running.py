@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from textual.worker import Worker
 
 from workbench.errors import UserError
-from workbench.player.breakpoints import Breakpoint, Hit, hits, next_hit, parse
+from workbench.player.breakpoints.conditions import Breakpoint
+from workbench.player.breakpoints.language import parse
+from workbench.player.breakpoints.search import Hit, hits, next_hit
 from workbench.ui.screens.listing import ListScreen, Picked
 from workbench.ui.widgets.choicelist import Choice
 from workbench.ui.widgets.promptbar import Question

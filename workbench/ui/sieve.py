@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from workbench.sources import Opening
+from workbench.sources.opening import Opening
 from workbench.ui.widgets.openinglist import PROBLEMS
 
 

@@ -9,20 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.errors import UserError
-from workbench.player import Pane, Player
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.player.reel import Reel, Source
 from workbench.ui.background import in_background
-from workbench.variants import (
-    Change,
-    Marks,
-    Retext,
-    Script,
-    apply,
-    changed_rows,
-    describe,
-    save_variant,
-    script_of,
-)
+from workbench.variants.changes import Change, Retext, describe
+from workbench.variants.difference import Marks, changed_rows
+from workbench.variants.saving import save_variant
+from workbench.variants.script import Script, apply, script_of
 
 if TYPE_CHECKING:
     from workbench.ui.screens.replay import ReplayScreen

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.player import Pane, Player
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.ui.screens.listing import ListScreen, Picked
 from workbench.ui.screens.rewrite import MOST, RewriteScreen
 from workbench.ui.widgets.choicelist import Choice
 from workbench.ui.widgets.promptbar import Question
-from workbench.variants import Cut, Knob, Merge, Split, Switch, Text, retexts, switches, texts_of
+from workbench.variants.changes import Cut, Merge, Split, Switch
+from workbench.variants.switching import Knob, switches
+from workbench.variants.texts import Text, retexts, texts_of
 
 if TYPE_CHECKING:
     from workbench.ui.screens.replay import ReplayScreen

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from transformer import Delta, Finding, Transition
 from transformer.records import Record
-from workbench.player import Pane, Player
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.player.tailing import was_sent
 from workbench.tape import Line
 from workbench.variants.matching import Gap, gaps, numbered

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from transformer.answer.events import REASONING, error_in
 from transformer.provenance import Path, locate
 from transformer.records import Event
-from transformer.stream.upstream import REASONING, error_in
 from workbench.errors import UserError
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.variants.edits import Edit
 from workbench.variants.origins import index_of, literal, value_at, value_of
 

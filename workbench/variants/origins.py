@@ -7,11 +7,11 @@ from typing import Any
 
 import orjson
 
+from transformer.answer.events import REASONING, parse_leniently
 from transformer.provenance import Path, Piece, SourceMap, resolve
 from transformer.records import Event, Ranges, Span
-from transformer.stream.upstream import REASONING, parse_leniently
 from workbench.errors import UserError
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.tape import BOM, end_line, read_line
 
 CHANNELS = ("content", *REASONING)

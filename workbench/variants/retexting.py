@@ -9,7 +9,7 @@ from itertools import chain
 
 from transformer.provenance import SourceMap
 from workbench.errors import UserError
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.variants.changes import Retext, words
 from workbench.variants.edits import Edit
 from workbench.variants.newtext import first_text

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from workbench.errors import UserError
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.variants.changes import Retext
 from workbench.variants.matching import Gap, gaps, numbered, same_ends
 from workbench.variants.origins import CHANNELS, choices_of, origin_of, text_between

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.conformance.rules import advice_on
+from transformer.answer.conformance import advice_on
 
 ADVICE: Mapping[str, str] = {
     # a call that did not become one

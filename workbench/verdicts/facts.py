@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from transformer import Finding
-from workbench.observer.answers import choices_of
-from workbench.observer.observations import Observation
-from workbench.observer.observer import observed
-from workbench.player import Player
+from transformer.answer.observations import Observation, choices_of
+from transformer.answer.review import observed
+from workbench.player.player import Player
 from workbench.tape import Line
 
 if TYPE_CHECKING:
-    from workbench.library import Row
+    from workbench.library.rows import Row
 
 _FAILED = "transformer-failed"
 

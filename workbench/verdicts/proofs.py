@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from transformer import Delta, Finding
-from workbench.observer.observations import OBSERVED, Observation
-from workbench.player import Pane, Player
+from transformer.answer.observations import OBSERVED, Observation
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.tape import Line
 from workbench.verdicts.facts import observations_of
 from workbench.verdicts.judging import Verdict

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from transformer import Delta, Event
 from transformer.provenance import SourceMap, locate
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.why.deltas import trouble_at
 from workbench.why.finding import why_finding
 from workbench.why.moves import move_words

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from transformer import Finding, Transition
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.variants.changes import Retext
 from workbench.why.edits import Edit
 from workbench.why.trace import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from transformer import Delta, Policy
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.variants.changes import Offer, Retext, Switch
 from workbench.why.cases import Slice
 from workbench.why.edits import Edit, applied

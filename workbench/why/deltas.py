@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transformer import Delta, Finding
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.why.finding import why_finding
 from workbench.why.moves import move_words
 from workbench.why.quotes import quote

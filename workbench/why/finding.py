@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 from transformer import Finding
-from workbench.conformance import Check
-from workbench.conformance.rules import RULES
-from workbench.player import Player
+from transformer.answer.conformance import RULES, Check
+from workbench.player.player import Player
 from workbench.variants.changes import Retext
-from workbench.verdicts import advice
+from workbench.verdicts.advice import advice
 from workbench.why.cases import start_of
 from workbench.why.context import wants_one_call
 from workbench.why.moves import move_words

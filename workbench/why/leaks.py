@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from transformer import DIALECTS, Finding, Span
-from workbench.observer.marks import Hit, hits
-from workbench.player import Player
+from transformer.answer.leaks import Hit, hits
+from workbench.player.player import Player
 from workbench.variants.changes import Change, Offer, Switch
 from workbench.why.cases import Slice, slice_of, start_of
 from workbench.why.context import in_context

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.tape import Line
-from workbench.verdicts import advice
+from workbench.verdicts.advice import advice
 from workbench.why.quotes import capital, quote
 from workbench.why.why import Why
 

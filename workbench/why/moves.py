@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transformer import DIALECTS, Rule, Transition
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.why.meanings import awaited, state_meaning, token_meaning
 from workbench.why.quotes import quote
 

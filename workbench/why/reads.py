@@ -6,9 +6,10 @@ from bisect import bisect_left
 from itertools import islice
 
 from transformer import Delta, Finding, Transition
+from transformer.answer.conformance import Check
 from transformer.records import Record
-from workbench.conformance import Check
-from workbench.player import Pane, Player
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.player.runs import decoded, runs_of
 from workbench.why.finding import why_finding
 from workbench.why.meanings import awaited

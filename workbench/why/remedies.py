@@ -10,7 +10,7 @@ from itertools import islice
 import orjson
 
 from transformer import Finding
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.variants.changes import Change, Offer, Switch
 from workbench.visible import json_text
 from workbench.why.cases import Case, case_of

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from transformer import Event, Finding, Transition
-from workbench.player import Pane, Player
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.tape import Line
 from workbench.why.cases import start_of
 from workbench.why.deltas import why_delta

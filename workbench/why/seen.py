@@ -5,9 +5,10 @@ from __future__ import annotations
 from weakref import WeakKeyDictionary
 
 from transformer import Span
-from workbench.observer import Observation
-from workbench.player import Player
-from workbench.verdicts import advice, observations_of
+from transformer.answer.observations import Observation
+from workbench.player.player import Player
+from workbench.verdicts.advice import advice
+from workbench.verdicts.facts import observations_of
 from workbench.why.leaks import leak_remedies
 from workbench.why.quotes import beginning, capital
 from workbench.why.remedies import remedies_of

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from transformer import Delta, Event, Finding, Span, Transition
+from transformer.answer.conformance import Check
 from transformer.records import Record
-from workbench.conformance import Check
-from workbench.player import Pane, Player
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 
 Channel: TypeAlias = tuple[int, str]  # a choice and a channel of it
 

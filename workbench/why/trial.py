@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 
 from transformer import DIALECTS, Delta, Finding, MessageTransformer, Transition
+from transformer.answer.observations import choices_of
 from transformer.values.schema import Tool, offered
-from workbench.observer.answers import choices_of
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.recipe import Recipe, Wishes, make_recipe
 from workbench.why.trace import finish_of
 

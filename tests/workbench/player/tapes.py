@@ -10,7 +10,8 @@ from typing import Any
 
 from tests.helpers import message_behind, tool
 from workbench.paths import samples_dir
-from workbench.player import Pane, Player
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.player.tracks import Item
 from workbench.tape import Line, Tape, end_line, make_header, read_line, read_tape
 

@@ -21,9 +21,10 @@ from tests.workbench.player.tapes import (
     tape_of,
 )
 from transformer import Delta
-from workbench.observer.answers import Answered, Call, choices_of
-from workbench.player import Pane, Player
+from transformer.answer.observations import Answered, Call, choices_of
 from workbench.player.assembly import Assembled, Assembly
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.tape import dump_line, end_line, read_line, sent_line, status_line
 
 

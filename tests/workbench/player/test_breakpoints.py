@@ -25,9 +25,12 @@ from tests.workbench.player.tapes import (
 )
 from transformer import Delta, Finding, Transition
 from workbench.errors import UserError
-from workbench.player import Pane, Player
-from workbench.player.breakpoints import KINDS, Hit, Scene, hits, next_hit, parse
+from workbench.player.breakpoints.language import KINDS, parse
+from workbench.player.breakpoints.scene import Scene
+from workbench.player.breakpoints.search import Hit, hits, next_hit
 from workbench.player.channels import WINDOW
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.tape import dump_line, end_line, finding_line, read_line, sent_line, status_line
 
 LINES = [

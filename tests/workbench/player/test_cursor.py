@@ -19,12 +19,14 @@ from tests.workbench.player.tapes import (
     tape_of,
 )
 from transformer import Delta, Finding, Transition
+from transformer.answer.observations import choices_of
 from workbench.errors import UserError
-from workbench.observer.answers import choices_of
-from workbench.player import Pane, Player
 from workbench.player.clock import Clock
-from workbench.player.cursor import Cursor, Place, Unit
+from workbench.player.cursor import Cursor, Unit
 from workbench.player.landmarks import Landmarks, Stretch
+from workbench.player.panes import Pane
+from workbench.player.places import Place
+from workbench.player.player import Player
 from workbench.player.tracks import Item
 from workbench.tape import Line, end_line, finding_line, read_line, sent_line, status_line
 

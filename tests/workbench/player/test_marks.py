@@ -11,10 +11,13 @@ import pytest
 
 from tests.workbench.player.tapes import SAMPLES, sample
 from workbench.errors import UserError
-from workbench.library import Filter, Keep, Library, expire, marks_of, rebuild
+from workbench.library.folders import marks_of
+from workbench.library.rebuilding import rebuild
+from workbench.library.retention import Keep, expire
+from workbench.library.viewer import Filter, Library
 from workbench.paths import samples_dir
-from workbench.player import Player
 from workbench.player.marks import Mark, Marks, mark_at
+from workbench.player.player import Player
 from workbench.tape import read_tape
 
 HOSTILE = "\x1b[2J [/x] \u202e \ud800 </script>\n…"

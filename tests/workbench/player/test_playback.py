@@ -6,9 +6,9 @@ import pytest
 
 from tests.helpers import chunk, sse
 from tests.workbench.player.tapes import SAMPLES, live, sample
-from workbench.player import Player
 from workbench.player.clock import Clock
 from workbench.player.playback import SPEEDS, Playback
+from workbench.player.player import Player
 from workbench.tape import Line, end_line, read_line
 
 

@@ -7,7 +7,8 @@ import pytest
 from tests.helpers import chunk, sse
 from tests.workbench.player.tapes import SAMPLES, items, live, sample
 from transformer import Delta, Finding, Transition
-from workbench.player import Pane, Player
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.player.rowtext import row_text
 from workbench.tape import Line, end_line, finding_line, lost_line, read_line, sent_line, status_line
 

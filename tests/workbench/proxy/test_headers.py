@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.config import Upstream
+from workbench.config.settings import Upstream
 from workbench.proxy.headers import downward, upward
 
 CLIENT = [

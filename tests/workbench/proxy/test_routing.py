@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers import tool
 from transformer import Policy
-from workbench.config import Upstream
+from workbench.config.settings import Upstream
 from workbench.proxy.incoming import Incoming, below_v1, object_in
 from workbench.proxy.routing import address, prepare
 

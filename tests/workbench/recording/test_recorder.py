@@ -21,10 +21,11 @@ from typing import Any
 
 import pytest
 
-from workbench.library import Library, Row
+from workbench.library.rows import Row
+from workbench.library.viewer import Library
 from workbench.recording import tapedeck
-from workbench.recording.recorder import Recorder, Recording
-from workbench.recording.recording import Item
+from workbench.recording.recorder import Recorder
+from workbench.recording.recording import Item, Recording
 from workbench.tape import Tape, make_header, read_tape
 
 ROOT = Path(__file__).parents[3]

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from tests.helpers import tool
 from workbench.paths import samples_dir
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.player.reel import Reel
 from workbench.tape import BOM, Line, end_line, make_header, read_line, read_tape
-from workbench.variants import Change, Script, apply, script_of, texts_of
+from workbench.variants.changes import Change
+from workbench.variants.script import Script, apply, script_of
+from workbench.variants.texts import texts_of
 
 SAMPLES = sorted(samples_dir().glob("*/*.jsonl"))
 TOOLS = [tool("read_file", {"path": {"type": "string"}})]

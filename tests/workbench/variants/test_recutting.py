@@ -21,10 +21,11 @@ from tests.workbench.variants.streams import (
     varied,
 )
 from workbench.errors import UserError
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.tape import Line, end_line, read_line, sent_line, status_line
-from workbench.variants import Change, Cut, Merge, Script, Split, apply, script_of
+from workbench.variants.changes import Change, Cut, Merge, Split
 from workbench.variants.edits import Edit, Edits
+from workbench.variants.script import Script, apply, script_of
 
 OK = status_line(0, "upstream", 200)
 TAPE = (OK, read_line(1, b"ab"), status_line(2, "client", 200), read_line(3, b"cd"), read_line(4, b"ef"),

@@ -28,9 +28,11 @@ from tests.workbench.variants.streams import (
     without_texts,
 )  # fmt: skip
 from workbench.errors import UserError
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.tape import BOM, end_line, read_line, status_line
-from workbench.variants import Cut, Retext, apply, script_of, texts_of
+from workbench.variants.changes import Cut, Retext
+from workbench.variants.script import apply, script_of
+from workbench.variants.texts import texts_of
 
 CONTENT = (0, "content")
 REASONING = (0, "reasoning")

@@ -11,7 +11,9 @@ from tests.helpers import chunk, sse
 from tests.workbench.variants.streams import HEADER, SAMPLES, play_bytes, played_file, varied
 from transformer import DIALECTS, Policy
 from workbench.errors import UserError
-from workbench.variants import Change, Knob, Offer, Switch, apply, script_of, switches
+from workbench.variants.changes import Change, Offer, Switch
+from workbench.variants.script import apply, script_of
+from workbench.variants.switching import Knob, switches
 
 REPAIRABLE = next(path for path in SAMPLES if path.stem == "unclosed-parameter")
 

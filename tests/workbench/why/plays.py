@@ -11,15 +11,18 @@ import orjson
 
 from tests.helpers import stream_of, tool
 from transformer import Delta, Finding
-from workbench.observer import Call, choices_of
+from transformer.answer.observations import Call, choices_of
 from workbench.paths import samples_dir
-from workbench.player import Pane, Player
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.player.reel import Reel
 from workbench.tape import Line, end_line, make_header, read_line, read_tape
-from workbench.variants import Retext, apply, script_of
-from workbench.why import Remedy, Why, why_row
+from workbench.variants.changes import Retext
+from workbench.variants.script import apply, script_of
 from workbench.why.cases import start_of
+from workbench.why.rows import why_row
 from workbench.why.trial import is_object
+from workbench.why.why import Remedy, Why
 
 TEXT = {"type": "string"}
 READ = tool("read", {"filePath": TEXT}, ["filePath"])

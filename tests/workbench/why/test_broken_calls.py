@@ -23,14 +23,15 @@ from tests.workbench.why.plays import (
     why_of,
     whys,
 )
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.player.reel import Reel
 from workbench.tape import end_line, read_line
-from workbench.variants import Offer, Switch
-from workbench.verdicts import observations_of
-from workbench.why import Why, why_byte, why_seen
+from workbench.variants.changes import Offer, Switch
+from workbench.verdicts.facts import observations_of
+from workbench.why.bytes import why_byte
 from workbench.why.finding import HOPELESS
-from workbench.why.seen import seen_in
+from workbench.why.seen import seen_in, why_seen
+from workbench.why.why import Why
 
 # What no sample has: the text, what is found, and how the remedies begin.
 ROO, QWEN, KIMI = "roo-xml", "qwen3-coder", "kimi-k2"

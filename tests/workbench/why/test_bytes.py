@@ -10,12 +10,13 @@ import pytest
 from tests.helpers import calls_made, sse, stream_of
 from tests.workbench.why.plays import TOOLS, played, sample, sample_paths
 from transformer import Finding, Span, Transition
-from workbench.player import Pane, Player
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.player.reel import Reel
 from workbench.tape import end_line, make_header, read_line
-from workbench.variants import texts_of
-from workbench.why import why_byte, why_row
-from workbench.why.bytes import said_at
+from workbench.variants.texts import texts_of
+from workbench.why.bytes import said_at, why_byte
+from workbench.why.rows import why_row
 from workbench.why.trace import event_at
 
 CALL = "Hm. \n<read>\n<filePath>a.py</filePath>\n</read>\nDone."

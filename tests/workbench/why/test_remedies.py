@@ -16,14 +16,13 @@ from tests.workbench.why.plays import (
     whys,
 )
 from transformer import Finding
+from transformer.answer.conformance import Check
+from transformer.answer.observations import OBSERVED
 from transformer.findings import CATALOGUE
-from workbench.conformance import Check
-from workbench.observer import OBSERVED
-from workbench.verdicts import observations_of
-from workbench.why import why_seen
+from workbench.verdicts.facts import observations_of
 from workbench.why.finding import HOPELESS
 from workbench.why.remedies import MENDABLE
-from workbench.why.seen import seen_in
+from workbench.why.seen import seen_in, why_seen
 
 # Findings of the samples that nothing in the text or the policies could have avoided, and why.
 NO_REMEDY = {

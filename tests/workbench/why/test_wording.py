@@ -11,14 +11,15 @@ import pytest
 from tests.helpers import chunk, sse
 from tests.workbench.why.plays import TOOLS, played, sample, sample_paths, why_of, whys
 from transformer import DIALECTS, Delta, Finding, Transition
-from workbench.conformance import Check
-from workbench.conformance.rules import RULES
-from workbench.player import Pane, Player
+from transformer.answer.conformance import RULES, Check
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.player.reel import Reel
 from workbench.tape import end_line, finding_line, lost_line, make_header, read_line, sent_line, status_line
-from workbench.why import Why, why_row
 from workbench.why.meanings import STATES, TOKENS
 from workbench.why.quotes import beginning, ending, quote
+from workbench.why.rows import why_row
+from workbench.why.why import Why
 
 UNCLOSED = (
     "<filePath> is never closed; with </filePath> before </read> this is a call to read.",

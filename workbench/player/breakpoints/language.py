@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from fnmatch import translate
 
 from transformer import DIALECTS
+from transformer.answer.conformance import RULES
 from transformer.findings import CATALOGUE
-from workbench.conformance.rules import RULES
 from workbench.errors import UserError
 from workbench.player.breakpoints.conditions import (
     ALL_PANES,

@@ -7,7 +7,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 
 from transformer import Delta, Transition
-from transformer.calls.jsoncall import tool_name
+from transformer.parser.jsoncall import tool_name
 from workbench.player.assembly import Assembly
 from workbench.player.following import ALL, Follower
 from workbench.player.panes import Pane

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.timer import Timer
 
 from workbench.chain import Link, Turn, chain, turn_of
-from workbench.player import Tail
+from workbench.player.tailing import Tail
 from workbench.ui.screens.view import ViewScreen
 from workbench.ui.widgets.chainlist import ChainList
 from workbench.ui.widgets.rowpane import RowPane

@@ -9,7 +9,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 
 from transformer import Event, Finding
-from workbench.player import Pane, Player
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.player.tracks import Item
 from workbench.tape import Line
 from workbench.ui.background import in_background

@@ -13,7 +13,7 @@ from textual.events import Resize
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.ui.opening import Opener
 from workbench.ui.savedfile import save
 from workbench.ui.searching import first_match, texts_of
@@ -21,7 +21,7 @@ from workbench.ui.widgets.exchangeview import ExchangeView
 from workbench.ui.widgets.panetabs import PaneTabs
 from workbench.ui.widgets.promptbar import SEARCH, PromptBar, Question
 from workbench.ui.widgets.rowpane import RowPane
-from workbench.variants import Change
+from workbench.variants.changes import Change
 
 _WIDE, _MIDDLE = 160, 100
 

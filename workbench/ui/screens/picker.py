@@ -15,7 +15,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Input, Static
 
-from workbench.sources import Opening
+from workbench.sources.opening import Opening
 from workbench.ui.appraising import Appraiser
 from workbench.ui.display import content
 from workbench.ui.openingfacts import sheet_of

@@ -12,9 +12,9 @@ from textual.events import Resize
 from textual.widgets import Footer
 
 from workbench.errors import UserError
-from workbench.player import Pane
 from workbench.player.cursor import Unit
-from workbench.sources import Opening
+from workbench.player.panes import Pane
+from workbench.sources.opening import Opening
 from workbench.ui.notebook import Notebook
 from workbench.ui.playing import Playing
 from workbench.ui.replaykeys import KEYS
@@ -27,7 +27,7 @@ from workbench.ui.widgets.position import PositionBar
 from workbench.ui.widgets.promptbar import Question
 from workbench.ui.widgets.replayview import ReplayView
 from workbench.ui.widgets.rowpane import RowPane
-from workbench.variants import Change
+from workbench.variants.changes import Change
 
 GOTO = Question(
     "goto", "go to ", "a step (120, +10, 50%), a time (1.5s), a byte (@512), read 12, call 2, finding 3"

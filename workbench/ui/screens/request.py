@@ -12,7 +12,7 @@ from textual.containers import Container
 from textual.message import Message
 
 from workbench.costs import CHARACTERS_A_TOKEN
-from workbench.player import Player
+from workbench.player.player import Player
 from workbench.resend import Sent
 from workbench.ui.background import in_background
 from workbench.ui.requestfacts import (

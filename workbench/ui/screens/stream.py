@@ -15,9 +15,10 @@ from textual.widgets import Footer, Static
 
 from workbench.demo.tips import Tips
 from workbench.errors import UserError
-from workbench.filters import FilterError
-from workbench.library import Row
-from workbench.player import Pane, Tail
+from workbench.filters.language import FilterError
+from workbench.library.rows import Row
+from workbench.player.panes import Pane
+from workbench.player.tailing import Tail
 from workbench.recipe import Wishes
 from workbench.sources.opening import tape_opening
 from workbench.ui.catalogue import Catalogue
@@ -30,7 +31,7 @@ from workbench.ui.widgets.exchanges import Entry, ExchangeList, Judged
 from workbench.ui.widgets.exchangeview import ExchangeView
 from workbench.ui.widgets.promptbar import FILTER
 from workbench.ui.widgets.rowpane import RowPane
-from workbench.variants import Change
+from workbench.variants.changes import Change
 
 _POLL = 0.3  # seconds between looks at the index
 _SLICE = 0.012

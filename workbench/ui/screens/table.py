@@ -8,7 +8,8 @@ from textual.binding import Binding, BindingType
 from textual.timer import Timer
 
 from transformer import DIALECTS, Transition
-from workbench.player import Pane, Player
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.ui.screens.view import ViewScreen
 from workbench.ui.widgets.rowpane import RowPane
 from workbench.ui.widgets.rulelist import Hits, RuleList, RuleRow, rules_of

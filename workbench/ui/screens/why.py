@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from workbench.ui.screens.view import ViewScreen
 from workbench.ui.widgets.factsheet import FactSheet
 from workbench.ui.widgets.textpane import TextPane
-from workbench.why import Remedy, Why
+from workbench.why.why import Remedy, Why
 
 _DIGITS = range(1, 10)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 
 from transformer import Delta
-from workbench.player import Pane
+from workbench.player.panes import Pane
 from workbench.player.tracks import Item
 from workbench.tape import Line
 from workbench.ui.widgets.tapepane import Pieces, TapePane

@@ -9,11 +9,12 @@ from datetime import datetime
 from rich.style import Style
 from textual.strip import Strip
 
-from workbench.library import Row
+from workbench.library.rows import Row
 from workbench.ui.display import sentence, strip_of
 from workbench.ui.widgets.groupedpane import GroupedPane
 from workbench.ui.widgets.rowpane import RowPane
-from workbench.verdicts import SIGNS, Verdict
+from workbench.verdicts.judging import Verdict
+from workbench.verdicts.kinds import SIGNS
 
 Pieces = list[tuple[str, Style]]
 _INDENT = "   "

@@ -13,9 +13,11 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
 from transformer import Finding
-from workbench.player import Pane, Player, Tail
 from workbench.player.links import Light, light_of, linked
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.player.reel import Source
+from workbench.player.tailing import Tail
 from workbench.tape import Line
 from workbench.ui.holding import alarm
 from workbench.ui.widgets.clientpane import ClientPane
@@ -24,7 +26,9 @@ from workbench.ui.widgets.rowpane import RowPane
 from workbench.ui.widgets.tapepane import TapePane
 from workbench.ui.widgets.upstreampane import UpstreamPane
 from workbench.ui.widgets.verdictbar import VerdictBar
-from workbench.verdicts import Verdict, facts_of_player, proof, verdict
+from workbench.verdicts.facts import facts_of_player
+from workbench.verdicts.judging import Verdict, verdict
+from workbench.verdicts.proofs import proof
 
 _FRAME = 1 / 20
 _SLICE = 0.012  # seconds of reading for one frame

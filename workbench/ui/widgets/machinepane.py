@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transformer import DIALECTS, Finding, Transition
-from workbench.player import Pane
+from workbench.player.panes import Pane
 from workbench.player.tracks import Item
 from workbench.tape import Line
 from workbench.ui.holding import characters

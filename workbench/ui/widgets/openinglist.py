@@ -9,11 +9,11 @@ from itertools import groupby
 from rich.style import Style
 from textual.strip import Strip
 
-from workbench.sources import Opening
+from workbench.sources.opening import Opening
 from workbench.ui.display import strip_of
 from workbench.ui.widgets.groupedpane import GroupedPane
 from workbench.ui.widgets.rowpane import RowPane
-from workbench.verdicts import SIGNS
+from workbench.verdicts.kinds import SIGNS
 
 UNKNOWN = "·"  # nobody has looked into it yet
 PROBLEMS = ("error", "warning")

@@ -9,10 +9,11 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.message import Message
 
-from workbench.player import Pane, Player
 from workbench.player.cursor import Unit
 from workbench.player.links import Light, light_of, linked
+from workbench.player.panes import Pane
 from workbench.player.places import Place
+from workbench.player.player import Player
 from workbench.player.reel import Source
 from workbench.player.timeline import Timeline
 from workbench.ui.holding import characters
@@ -21,7 +22,7 @@ from workbench.ui.widgets.messagepane import MessagePane
 from workbench.ui.widgets.position import PositionBar, Signs
 from workbench.ui.widgets.rowpane import RowPane
 from workbench.ui.widgets.tapepane import TapePane
-from workbench.variants import Marks
+from workbench.variants.difference import Marks
 
 _LOOK = 6000  # rows that are looked at for one frame
 

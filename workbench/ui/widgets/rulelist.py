@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from transformer import Dialect, Rule, Transition
-from workbench.player import Pane, Player
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.ui.widgets.document import Pieces, Sheet
 
 _BAR = 12

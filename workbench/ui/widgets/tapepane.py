@@ -8,12 +8,13 @@ from rich.style import Style
 from textual.strip import Strip
 
 from transformer.records import Ranges
-from workbench.player import Pane, Player
 from workbench.player.links import Light
+from workbench.player.panes import Pane
+from workbench.player.player import Player
 from workbench.player.tracks import Item
 from workbench.ui.display import sentence, strip_of, wrapped
 from workbench.ui.widgets.rowpane import RowPane
-from workbench.variants import Marks
+from workbench.variants.difference import Marks
 
 CALLS = 6  # colours for calls, then they begin again
 Pieces = list[tuple[str, Style]]

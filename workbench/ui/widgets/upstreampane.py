@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from workbench.player import Pane
+from workbench.player.panes import Pane
 from workbench.player.runs import Run, decoded, runs_of
 from workbench.player.tracks import Item
 from workbench.tape import Line

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from transformer.values.jsontext import missing_end
+from transformer.jsonscan import missing_end
 from transformer.values.literals import python_literal
 from workbench.why.trial import is_object
 

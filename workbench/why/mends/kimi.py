@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from transformer import Finding
-from transformer.calls.jsoncall import fitting_tools
-from transformer.values.jsontext import missing_end
+from transformer.jsonscan import missing_end
+from transformer.parser.jsoncall import fitting_tools
 from transformer.values.schema import Tool
 from workbench.why.edits import Edit, append, insert, insert_behind, put
 from workbench.why.mends.jsonarguments import mended

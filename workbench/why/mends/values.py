@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from transformer import Finding
-from transformer.arguments import convert
-from transformer.values.jsontext import missing_end
+from transformer.jsonscan import missing_end
+from transformer.values.convert import convert
 from transformer.values.schema import Tool, branches, declared, required
 from workbench.visible import json_text
 from workbench.why.edits import Edit, put, remove

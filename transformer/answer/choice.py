@@ -1,0 +1,455 @@
+"""The ids of a choice's calls: upstream's where the dialect has them, generated otherwise, never twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from transformer.answer.chunks import ChunkWriter
+from transformer.answer.setting import Setting
+from transformer.journal import Journal, Text
+from transformer.jsonscan import JsonScanner
+from transformer.parser.machine import Machine
+from transformer.parser.output import Arguments, Begin, Complete, Piece, Refusal, merged
+from transformer.records import DeltaKind, Span
+
+
+class CallIds:
+    """Gives each call its id."""
+
+    __slots__ = ("_setting", "_used")
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self._used: set[str] = set()
+
+    def use(self, id: str) -> None:
+        """An id that upstream gave to a call of its own."""
+        self._used.add(id)
+
+    def give(self, written: str | None, number: int, index: int) -> tuple[str, str | None]:
+        """The id of a call, and why it is not the one that was written, if that is worth telling."""
+        why = None
+        if self._setting.dialect.ids == "generated":
+            id = self._setting.ids(number)
+        elif written and written not in self._used:
+            id = written
+        else:
+            why = f"the id {written!r} was used before" if written else "the call has no id"
+            id = f"call_{index}_{int(self._setting.now)}"
+            while id in self._used:
+                id += "_"
+        self._used.add(id)
+        return id, why
+
+    def clone(self) -> CallIds:
+        twin = CallIds(self._setting)
+        twin._used = set(self._used)
+        return twin
+
+
+CUT = ("length", "content_filter")
+_NOTHING = (None, "")
+
+
+def finish_reason(said: str | None, calls: bool, upstream: bool) -> str:
+    """`upstream` wants what upstream said, as far as it said something."""
+    usual = "tool_calls" if calls else "stop"
+    if said in _NOTHING:
+        return usual
+    if upstream or said in CUT:
+        return said or usual
+    # A client loops on tool_calls without a call, and stops on stop with one.
+    return usual if said in ("stop", "tool_calls") else said or usual
+
+
+def contradiction(said: str | None, given: str) -> str | None:
+    """Why the client gets another reason, where a person should know. Stop becoming tool_calls is usual."""
+    if said in (*_NOTHING, given, "stop"):
+        return None
+    return "there is no call" if said == "tool_calls" else "there is one"
+
+
+class MessageCall:
+    """One call of the message."""
+
+    __slots__ = ("arguments", "extra", "id", "name")
+
+    def __init__(self, id: str, name: str) -> None:
+        self.id = id
+        self.name = name
+        self.arguments = Text()
+        self.extra: dict[str, Any] = {}
+
+    @property
+    def is_complete(self) -> bool:
+        try:
+            return isinstance(orjson.loads(str(self.arguments)), dict)
+        except orjson.JSONDecodeError:
+            return False
+
+    def build(self) -> dict[str, Any]:
+        function = {"name": self.name, "arguments": str(self.arguments)}
+        return {"id": self.id, "type": "function", "function": function, **self.extra}
+
+    def clone(self) -> MessageCall:
+        twin = MessageCall(self.id, self.name)
+        twin.arguments, twin.extra = self.arguments.clone(), self.extra
+        return twin
+
+
+class Message:
+    """Grows with the answer."""
+
+    __slots__ = ("calls", "other", "role", "texts")
+
+    def __init__(self) -> None:
+        self.role = "assistant"
+        self.texts: dict[str, Text] = {}  # content, reasoning, reasoning_content
+        self.calls: dict[int, MessageCall] = {}
+        self.other: dict[str, Any] = {}
+
+    def say(self, fields: tuple[str, ...], text: str) -> None:
+        for field in fields:
+            if field not in self.texts:
+                self.texts[field] = Text()
+            self.texts[field].append(text)
+
+    def add(self, delta: dict[str, Any]) -> None:
+        """A delta that went on as upstream sent it."""
+        for field, value in delta.items():
+            if field == "tool_calls" and isinstance(value, list):
+                self._native(value)
+            elif field == "content" and isinstance(value, list):
+                texts = [part.get("text") for part in value if isinstance(part, dict)]
+                self.say(("content",), "".join(text for text in texts if isinstance(text, str)))
+            else:
+                self.other[field] = value
+
+    def _native(self, calls: list[Any]) -> None:
+        for position, call in enumerate(calls):
+            if not isinstance(call, dict):
+                continue
+            index = call.get("index")
+            index = index if isinstance(index, int) else position
+            function = call.get("function")
+            function = function if isinstance(function, dict) else {}
+            known = self.calls.get(index)
+            if known is None:
+                known = self.calls[index] = MessageCall("", "")
+            known.id = known.id or str(call.get("id") or "")
+            known.name = known.name or str(function.get("name") or "")
+            known.arguments.append(str(function.get("arguments") or ""))
+
+    def text(self, field: str) -> str:
+        return str(self.texts[field]) if field in self.texts else ""
+
+    def build(self) -> dict[str, Any]:
+        message: dict[str, Any] = {"role": self.role, "content": self.text("content") or None}
+        for field in self.texts:
+            if field != "content" and (text := self.text(field)):
+                message[field] = text
+        # What is no text must not take the place of one.
+        message.update({field: value for field, value in self.other.items() if not self.text(field)})
+        if self.calls:
+            message["tool_calls"] = [self.calls[index].build() for index in sorted(self.calls)]
+        return message
+
+    def clone(self) -> Message:
+        twin = Message()
+        twin.role, twin.other = self.role, dict(self.other)
+        twin.texts = {field: text.clone() for field, text in self.texts.items()}
+        twin.calls = {index: call.clone() for index, call in self.calls.items()}
+        return twin
+
+
+class Choice:
+    """Takes the text of its channels and tells the client, in order, what became of it."""
+
+    __slots__ = (
+        "_fields",
+        "_ids",
+        "_machines",
+        "_natives",
+        "_natives_alone",
+        "_offsets",
+        "_whole",
+        "calls",
+        "client",
+        "complete",
+        "finish_event",
+        "finished",
+        "index",
+        "journal",
+        "message",
+        "next_index",
+        "number",
+        "policy",
+        "refused",
+        "role_sent",
+        "said",
+        "setting",
+        "tools",
+        "tools_known",
+        "upstream_finish",
+    )  # fmt: skip
+
+    def __init__(
+        self, index: int, setting: Setting, client: ChunkWriter, journal: Journal, number: Callable[[], int]
+    ) -> None:
+        self.index = index
+        self.setting = setting
+        self.policy = setting.policy
+        self.tools = setting.tools
+        self.tools_known = setting.tools_known
+        self.client = client
+        self.journal = journal
+        self.number = number  # of the next call, counted over all choices
+        self._machines: dict[str, Machine | None] = {}
+        self._fields: dict[str, tuple[str, ...]] = {}
+        self._offsets: dict[str, int] = {}
+        self._ids = CallIds(setting)
+        self.message = None if journal.keep == "none" else Message()
+        self._whole: dict[int, JsonScanner] = {}  # where there is no message: arguments on their way
+        self.role_sent = False
+        self.said = False  # some text reached the client
+        self.next_index = 0
+        self.calls = 0  # that reached the client
+        self.complete = 0  # of these, with all their arguments
+        self._natives_alone = Message()
+        self._natives: dict[int, int] = {}  # upstream's own calls: their index, and ours
+        self.refused: str | None = None
+        self.finished: str | None = None  # the finish_reason the client got
+        self.upstream_finish: str | None = None
+        self.finish_event: tuple[dict[str, Any], dict[str, Any]] | None = None
+
+    # -- text in
+
+    def text(self, channel: str, fields: tuple[str, ...], text: str) -> None:
+        self._fields[channel] = fields
+        try:
+            machine = self._machines[channel]
+        except KeyError:
+            machine = self._machines[channel] = self._machine(channel)
+        if machine is None:
+            start = self._offsets[channel]
+            self._offsets[channel] = start + len(text)
+            self._say(channel, fields, start, text)
+            return
+        machine.feed(text)
+        if machine.out:
+            self._deliver(machine)
+
+    def _machine(self, channel: str) -> Machine | None:
+        """A channel that the policy does not parse goes on as it is."""
+        parsed = "reasoning" if channel.startswith("reasoning") else channel
+        self._offsets[channel] = 0
+        if self.setting.raw or parsed not in (self.policy.channels or ()):
+            return None
+        return Machine(self.setting.dialect, self, channel)
+
+    def fields(self, channel: str) -> tuple[str, ...]:
+        """The fields in which the channel's text last came, and in which it goes on."""
+        return self._fields.get(channel, (channel,))
+
+    def end(self) -> None:
+        """The answer is over: whatever is held back now finds its fate."""
+        for machine in self._machines.values():
+            if machine is not None and not self.refused:
+                machine.finish()
+                self._deliver(machine)
+
+    @property
+    def has_complete_call(self) -> bool:
+        """A client may have run a tool by now: it does so as soon as the arguments are whole."""
+        if self.complete or any(call.whole for call in self._whole.values()):
+            return True
+        calls = (self.message or self._natives_alone).calls.values()
+        return any(call.is_complete for call in calls)
+
+    def completed(self) -> dict[str, Any]:
+        message = {} if self.message is None else self.message.build()
+        return {"index": self.index, "message": message, "finish_reason": self.finished}
+
+    @property
+    def unaccounted(self) -> int:
+        """Nothing is open behind a refusal: its finding says that the answer ended there."""
+        if self.refused:
+            return 0
+        return sum(machine.held for machine in self._machines.values() if machine is not None)
+
+    # -- what machines ask
+
+    @property
+    def was_cut(self) -> bool:
+        """Upstream says that the answer is not whole: then nothing can be known of its end."""
+        return self.upstream_finish in CUT
+
+    def rejects(self, name: str) -> bool:
+        """A call to this tool is text."""
+        return self.policy.unknown_tools == "text" and self.tools_known and name not in self.tools
+
+    def refuses(self, name: str) -> bool:
+        """A call to this tool is an error."""
+        return self.policy.unknown_tools == "error" and self.tools_known and name not in self.tools
+
+    def admit(self, m: Machine, name: str, id: str | None, start: int, end: int) -> tuple[int, str] | None:
+        """A place and an id for a call; None if the client shall not have it."""
+        if self.policy.calls == "first" and self.calls:
+            return None
+        if self.refuses(name):
+            m.found("refused-tool", start, end, tool=name)
+            m.out.append(Refusal(name))
+            return None
+        if self.tools_known and name not in self.tools:
+            m.found("unknown-tool", start, end, tool=name)
+        index = self.next_index
+        self.next_index += 1
+        self.calls += 1
+        new, why = self._ids.give(id, self.number(), index)
+        if why is not None:
+            m.found("generated-id", start, end, reason=why, new=new)
+        return index, new
+
+    # -- what the client gets
+
+    def _deliver(self, m: Machine) -> None:
+        channel = m.channel
+        for op in merged(m.out) if len(m.out) > 1 else m.out:
+            if isinstance(op, Arguments):
+                self._arguments(channel, op)
+            elif isinstance(op, Piece):
+                fields = ("content",) if self.policy.text_channel == "content" else self._fields[channel]
+                self._say(channel, fields, op.start, op.text)
+            elif isinstance(op, Begin):
+                self._begin(channel, op)
+            elif isinstance(op, Refusal):
+                self.refused = op.tool
+                break
+            else:
+                self._complete(m, op)
+        m.out.clear()
+
+    def _say(self, channel: str, fields: tuple[str, ...], start: int, text: str) -> None:
+        self.said = True
+        self._write(dict.fromkeys(fields, text))
+        if self.message is not None:
+            self.message.say(fields, text)
+        if self.journal.all:
+            kind: DeltaKind = "content" if fields[0] == "content" else "reasoning"
+            self.journal.sent(kind, self.index, text, self._span(channel, start, start + len(text)))
+
+    def _begin(self, channel: str, op: Begin) -> None:
+        function = {"name": op.name, "arguments": ""}
+        self._write(
+            {"tool_calls": [{"index": op.call, "id": op.id, "type": "function", "function": function}]}
+        )
+        if self.message is not None:
+            self.message.calls[op.call] = MessageCall(op.id, op.name)
+        if self.journal.all:
+            span = self._span(channel, op.start, op.end)
+            self.journal.sent("call", self.index, "", span, op.call, op.name, op.id)
+
+    def _arguments(self, channel: str, op: Arguments) -> None:
+        # A call's beginning went before it, so the role has been told.
+        self.client.arguments(self.index, op.call, op.text)
+        if self.message is not None:
+            self.message.calls[op.call].arguments.append(op.text)
+        else:
+            self._whole.setdefault(op.call, JsonScanner()).feed(op.text)
+        if self.journal.all:
+            span = self._span(channel, op.start, op.end)
+            self.journal.sent("arguments", self.index, op.text, span, op.call)
+
+    def _complete(self, m: Machine, op: Complete) -> None:
+        """From here on a client may have run the call. JSON that the model wrote itself may be none."""
+        self.complete += 1
+        call = None if self.message is None else self.message.calls[op.call]
+        if call is not None and m.dialect.own_json and not call.is_complete:
+            m.found("invalid-arguments", op.start, op.end, tool=call.name)
+
+    def role(self) -> None:
+        """Upstream's first delta may hold nothing but the role."""
+        if not self.role_sent:
+            self._write({"content": ""})
+            self.journal.sent("role", self.index)
+
+    def pass_on(self, delta: dict[str, Any]) -> None:
+        """What is not ours to change: native calls, and fields we don't know."""
+        calls = delta.get("tool_calls")
+        if isinstance(calls, list) and calls:
+            delta = {**delta, "tool_calls": self._native(calls)}
+        if self.message is not None:
+            self.message.add(delta)
+        elif calls:
+            # Where nothing else is kept this is: whether a call is complete decides how a fault ends.
+            self._natives_alone.add({"tool_calls": delta["tool_calls"]})
+        self._write(delta)
+        self.journal.sent("native" if calls else "other", self.index)
+
+    def _native(self, calls: list[Any]) -> list[Any]:
+        """Calls that upstream sends itself go on unchanged, but for an index that is taken already."""
+        if not self._natives and not self.setting.raw:
+            self.journal.found("native-calls")
+        return [self._native_call(call, place) for place, call in enumerate(calls)]
+
+    def _native_call(self, call: Any, place: int) -> Any:
+        if not isinstance(call, dict):
+            return call
+        given = call.get("index")
+        index = given if type(given) is int else place
+        if index not in self._natives:
+            self._natives[index] = max(index, self.next_index)
+            self.next_index = self._natives[index] + 1
+            self.calls += 1
+            self._ids.use(str(call.get("id")))
+        ours = self._natives[index]
+        return call if ours == index else {**call, "index": ours}
+
+    def _write(self, delta: dict[str, Any]) -> None:
+        if not self.role_sent:
+            self.role_sent = True
+            delta = {"role": "assistant", **delta}
+        self.client.write(self.index, delta)
+
+    def _span(self, channel: str, start: int, end: int) -> Span:
+        return Span(self.index, channel, start, end, self.journal.event)
+
+    # -- how it ends
+
+    def _reason(self) -> str:
+        upstream = self.setting.raw or self.policy.finish_reason == "upstream"
+        said, given = self.upstream_finish, finish_reason(self.upstream_finish, bool(self.calls), upstream)
+        why = contradiction(said, given)
+        if why is not None:
+            self.journal.found("finish-contradicts", said=said, given=given, why=why)
+        return given
+
+    def finish(self) -> None:
+        if self.finish_event is not None:
+            self.client.envelope, self.client.part = self.finish_event
+            self.client.shape = None
+        reason = self.finished = self._reason()
+        delta: dict[str, Any] = {} if self.role_sent else {"role": "assistant", "content": ""}
+        self.role_sent = True
+        self.client.write(self.index, delta, reason)
+        self.journal.sent("finish", self.index, reason)
+        if not self.said and not self.calls and not self.setting.raw:
+            self.journal.found("empty-turn")
+
+    def clone(self, client: ChunkWriter, journal: Journal, number: Callable[[], int]) -> Choice:
+        twin = Choice.__new__(Choice)
+        for slot in Choice.__slots__:
+            setattr(twin, slot, getattr(self, slot))
+        twin.client, twin.journal, twin.number = client, journal, number
+        twin._fields, twin._offsets, twin._ids = dict(self._fields), dict(self._offsets), self._ids.clone()
+        twin._whole = {index: whole.clone() for index, whole in self._whole.items()}
+        twin._natives, twin._natives_alone = dict(self._natives), self._natives_alone.clone()
+        twin._machines = {c: None if m is None else m.clone(twin) for c, m in self._machines.items()}
+        if self.finish_event is not None:
+            obj, part = self.finish_event
+            twin.finish_event = (dict(obj), dict(part))
+        twin.message = None if self.message is None else self.message.clone()
+        return twin

@@ -1,0 +1,265 @@
+"""Prose: where a text quotes (code fences, backticks) or thinks, so that what stands there is no call."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from transformer.answer.observations import Answered, Observation, choices_of, observation
+from transformer.answer.setting import Setting
+from transformer.answer.whole import transform_message
+from transformer.dialects import DIALECTS
+from transformer.dialects.foreign import LEAK_MARKS
+from transformer.parser.leakmarks import LeakMark
+from transformer.parser.output import Fences
+from transformer.policy import Policy
+
+Range = tuple[int, int]
+
+# Code in a line is short; a lone backtick must not make the rest of a long line disappear.
+_CODE = re.compile(r"(?<!`)(`{1,2})(?!`)[^\n]{1,400}?(?<!`)\1(?!`)")
+_THINK = re.compile(r"<(think|thinking)>")
+_INDENT = 64
+
+
+class Prose:
+    """Answers where a character stands. Work is done once, and only if somebody asks."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._quotes: list[Range] | None = None
+        self._thoughts: list[Range] | None = None
+
+    def quoted(self, at: int) -> bool:
+        """In a code fence, or in backticks."""
+        if self._quotes is None:
+            fences = list(_fences(self._text))
+            code = [
+                match.span() for match in _CODE.finditer(self._text) if not _within(fences, match.start())
+            ]
+            self._quotes = sorted([*fences, *code])
+        return _within(self._quotes, at)
+
+    def thought(self, at: int) -> bool:
+        """In a `<think>` block that ends: behind one that never does, the answer itself may stand."""
+        if self._thoughts is None:
+            self._thoughts = list(_thoughts(self._text))
+        return _within(self._thoughts, at)
+
+    def starts_line(self, at: int) -> bool:
+        """Only blanks stand before it on its line."""
+        before = self._text[max(0, at - _INDENT) : at]
+        line = before[before.rfind("\n") + 1 :]
+        return not line.strip() and (len(line) < len(before) or at <= _INDENT)
+
+
+def _within(ranges: list[Range], at: int) -> bool:
+    place = bisect_right(ranges, (at, 1 << 62)) - 1
+    return place >= 0 and at < ranges[place][1]
+
+
+def _fences(text: str) -> Iterator[Range]:
+    """From behind the opening line to the closing one, or to the end of the text."""
+    if "```" not in text and "~~~" not in text:
+        return
+    fences, at, opened = Fences(), 0, None
+    while at < len(text):
+        start, at = at, text.find("\n", at) + 1 or len(text)
+        was = fences.open
+        fences.feed(text[start:at])
+        if fences.open and not was:
+            opened = at
+        elif was and not fences.open and opened is not None:
+            yield opened, at
+            opened = None
+    if opened is not None:
+        yield opened, len(text)
+
+
+def _thoughts(text: str) -> Iterator[Range]:
+    at = 0
+    while opening := _THINK.search(text, at):
+        end = text.find(f"</{opening[1]}>", opening.end())
+        if end < 0:
+            return
+        yield opening.start(), end
+        at = end
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A leak mark and the dialect that it is a mark of; not every one of these can be converted."""
+
+    dialect: str
+    shape: LeakMark
+
+
+def _marks() -> tuple[Mark, ...]:
+    """All of them; the generic shapes, which any XML or JSON may have, are asked last."""
+    known = {name: dialect.leak_marks for name, dialect in DIALECTS.items()}
+    marks = [Mark(name, shape) for name, shapes in (*known.items(), *LEAK_MARKS.items()) for shape in shapes]
+    return tuple(sorted(marks, key=lambda mark: mark.shape.needs.startswith("name,")))
+
+
+MARKS = _marks()
+
+
+def _combined() -> str:
+    """One pattern for all. By first characters, because an alternation of letters is searched for much faster
+    than one of groups; the empty group behind each mark says which one it was."""
+    rests: dict[str, list[str]] = {}
+    for number, mark in enumerate(MARKS):
+        # Names of groups may stand only once in a pattern.
+        own = mark.shape.pattern.pattern.replace("(?P<", f"(?P<of{number}_").replace(
+            "(?P=", f"(?P=of{number}_"
+        )
+        size = 2 if own.startswith("\\") else 1
+        rests.setdefault(own[:size], []).append(f"{own[size:]}(?P<mark{number}>)")
+    return "|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in rests.items())
+
+
+_ANY = re.compile(_combined())
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A mark in a text; whether it means anything is decided by where it stands."""
+
+    mark: Mark
+    start: int
+    end: int
+    name: str | None
+    child: str | None
+
+
+def hits(text: str) -> Iterator[Hit]:
+    """Every mark in a text, from left to right. Each character is looked at a bounded number of times."""
+    for match in _ANY.finditer(text):
+        number = int(str(match.lastgroup).removeprefix("mark"))
+        mark = MARKS[number]
+        name, child = (
+            match[f"of{number}_{group}"] if group in mark.shape.pattern.groupindex else None
+            for group in ("name", "child")
+        )
+        yield Hit(mark, match.start(), match.end(), name, child)
+
+
+# Names that stand for a name.
+_PLACEHOLDERS = frozenset(
+    """
+    name tool_name toolname function_name functionname example_function_name example_function example_tool
+    your_tool your_function some_tool some_function my_tool my_function func function tool n x foo bar ...
+    """.split()
+)
+_ALL = Policy(calls="all", unknown_tools="text", channels=("content",))
+# A proof reads on from the mark, but not for ever: the proxy is waiting.
+_PROOF = 64 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What is known besides the text: the setting, the user's last words, why nothing was converted."""
+
+    setting: Setting
+    asked: str
+    why: str
+
+
+def leaks(choice: Answered, scene: Scene) -> Iterator[Observation]:
+    """Marks in the content; the first of each dialect speaks for the others."""
+    for hit in _first_of_each(_told(choice.content, scene, thought=False)):
+        yield from _leak(hit, "content", choice.content, choice.index, scene)
+
+
+def thoughts(choice: Answered, scene: Scene) -> Iterator[Observation]:
+    """Calls in the reasoning. Whoever made a call in the end has only thought of these."""
+    if choice.calls:
+        return
+    for hit in _first_of_each(_told(choice.content, scene, thought=True)):
+        yield from _thought(hit, "content", choice.content, choice, scene)
+    for field, text in choice.reasoning.items():
+        for hit in _first_of_each(_told(text, scene, thought=None)):
+            yield from _thought(hit, field, text, choice, scene)
+
+
+def _leak(hit: Hit, field: str, text: str, choice: int, scene: Scene) -> Iterator[Observation]:
+    place, found, dialect = (choice, field, hit.start, hit.end), hit.mark.dialect, scene.setting.dialect.name
+    unknown = (
+        found == dialect and scene.setting.tools_known and hit.name and hit.name not in scene.setting.tools
+    )
+    why = f"the tool {hit.name} was not offered" if unknown and not scene.setting.raw else scene.why
+    yield observation("leaked-markers", place, found=found, why=why)
+    if found != dialect and (tool := _converted(hit, text, scene)):
+        yield observation("other-dialect", place, tool=tool, found=found, dialect=dialect)
+
+
+def _thought(hit: Hit, field: str, text: str, choice: Answered, scene: Scene) -> Iterator[Observation]:
+    """A whole call; or half of one, if the answer has nothing else."""
+    ours = hit.mark.dialect in DIALECTS
+    tool = _converted(hit, text, scene) if ours else hit.name
+    offered = hit.name in scene.setting.tools or not scene.setting.tools_known
+    place = (choice.index, field, hit.start, hit.end)
+    found = hit.mark.dialect
+    if tool and (ours or offered):
+        yield observation("call-in-reasoning", place, tool=tool[:100], found=found)
+    elif choice.silent:
+        yield observation("leaked-markers", place, found=found, why="it stands in the reasoning")
+
+
+def _converted(hit: Hit, text: str, scene: Scene) -> str | None:
+    """The tool that is called if the dialect of the mark really reads the text, from the mark on."""
+    if hit.mark.dialect not in DIALECTS:
+        return None
+    message = {"role": "assistant", "content": text[hit.start : hit.start + _PROOF]}
+    body = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    tools = [
+        {"function": {"name": tool.name, "parameters": tool.parameters}}
+        for tool in scene.setting.tools.values()
+    ]
+    read = transform_message(body, hit.mark.dialect, tools or None, _ALL if tools else None)
+    return next((call.name for choice in choices_of(read) for call in choice.calls), None)
+
+
+def _first_of_each(found: Iterator[Hit]) -> Iterator[Hit]:
+    seen: set[str] = set()
+    for hit in found:
+        if hit.mark.dialect not in seen:
+            seen.add(hit.mark.dialect)
+            yield hit
+
+
+def _told(text: str, scene: Scene, thought: bool | None) -> Iterator[Hit]:
+    """The marks that mean something. `thought`: only those inside (or outside) of thoughts, None: any."""
+    prose = Prose(text)
+    for hit in hits(text):
+        if _means_it(hit, prose, scene) and thought in (None, prose.thought(hit.start)):
+            yield hit
+
+
+def _means_it(hit: Hit, prose: Prose, scene: Scene) -> bool:
+    tools = scene.setting.tools
+    named, line = hit.name in tools, prose.starts_line(hit.start)
+    if hit.mark.shape.needs == "name, line and parameter":
+        means = line and _has_own_parameter(hit, scene)
+    elif hit.mark.shape.needs == "name and line":
+        means = named and line
+    elif hit.mark.shape.needs == "name or line":
+        means = named or (line and not _is_example(hit, scene))
+    else:
+        means = named or not _is_example(hit, scene)
+    return means and not prose.quoted(hit.start)
+
+
+def _is_example(hit: Hit, scene: Scene) -> bool:
+    """No tool is called so, or the user has just asked what this is."""
+    return (hit.name or "").lower() in _PLACEHOLDERS or hit.mark.shape.opener in scene.asked
+
+
+def _has_own_parameter(hit: Hit, scene: Scene) -> bool:
+    """Any XML has this shape: only a tool's own tag with one of its own parameters is more than that."""
+    tool = scene.setting.tools.get(hit.name or "")
+    if tool is None:
+        return False
+    return tool.knows(hit.child) if hit.child and tool.has_schema else True

@@ -1,0 +1,178 @@
+"""The pipeline of a stream: upstream's bytes in, the client's bytes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from transformer.answer.answer import Answer
+from transformer.answer.chunks import Object, as_error
+from transformer.answer.events import EventReader, error_in, parse_leniently
+from transformer.answer.setting import make_setting
+from transformer.journal import Journal, Keep
+from transformer.parser.machine import Dialect
+from transformer.policy import Policy
+from transformer.provenance import SourceMap, resolve
+from transformer.records import Finding, Ranges, Read, Record, Span
+from transformer.sse import SSEDecoder
+
+_EXCERPT = 120
+
+
+class StreamTransformer:
+    """Converts one streamed answer. `feed` it bytes, then `finish` it, or `fail` it if upstream broke.
+
+    Where nothing is to be converted (no tools, `tool_choice: "none"`, the passthrough dialect) the
+    bytes go on as they come; the records are made all the same.
+    """
+
+    def __init__(
+        self,
+        dialect: str | Dialect,
+        tools: Iterable[Any] | None = None,
+        policy: Policy | Mapping[str, Any] | None = None,
+        request: Mapping[str, Any] | None = None,
+        ids: Callable[[int], str] | None = None,
+        now: float = 0,
+        records: Keep = "all",
+    ) -> None:
+        self.setting = make_setting(dialect, tools, policy, request, ids, now)
+        self._journal = Journal(records)
+        self._decoder = SSEDecoder()
+        self._answer = Answer(self.setting, self._journal)
+        self._reader = EventReader(self._answer, self._journal)
+        self._received = 0
+
+    def feed(self, chunk: bytes) -> bytes:
+        """More of upstream's bytes; returns what the client gets now."""
+        self._journal.read += 1
+        if self._journal.all:
+            self._journal.reads.append(Read(self._journal.read, self._received, self._received + len(chunk)))
+        self._received += len(chunk)
+        if self.setting.raw and self._journal.keep == "none":
+            return chunk
+        for frame in self._decoder.feed(chunk):
+            self._reader.event(frame)
+        own = self._answer.client.take()
+        return chunk if self.setting.raw else own
+
+    def finish(self) -> bytes:
+        """A clean end of the stream."""
+        self._flush()
+        if self._answer.choices:
+            self._answer.end()
+        elif not self.setting.raw or not self._received:
+            self._nothing_came()
+        own = self._answer.client.take()
+        return b"" if self.setting.raw else own
+
+    def fail(self, error: object) -> bytes:
+        """Upstream broke: what was held back leaves, then an error, unless the answer is whole already."""
+        half = self.half_sent
+        self._flush()
+        held = self._answer.client.take()
+        self._answer.break_off(error)
+        own = self._answer.client.take() if self.setting.raw else held + self._answer.client.take()
+        return b"\n\n" + own if own and half else own
+
+    def _flush(self) -> None:
+        for frame in self._decoder.flush():
+            self._reader.event(frame)
+
+    def _nothing_came(self) -> None:
+        """An empty answer is never a success; a body that is no SSE is shown as far as it goes."""
+        if self._answer.ended:
+            return
+        body = b"\n".join(self._decoder.stray)
+        error: Any = "upstream sent an empty answer"
+        if body:
+            excerpt = body[:_EXCERPT].decode("utf-8", "replace")
+            self._journal.found("not-sse", count=self._decoder.lost, excerpt=excerpt)
+            obj = parse_leniently(body).value
+            reported = error_in(obj) if isinstance(obj, dict) else None
+            error = reported or f"upstream did not answer with a stream of events but with: {excerpt}"
+        self._journal.found("empty-answer")
+        self._answer.tell_error(as_error(error, "upstream_error"))
+
+    # -- what is known about it
+
+    @property
+    def records(self) -> list[Record]:
+        return self._journal.records.items
+
+    @property
+    def reads(self) -> list[Read]:
+        """The pieces in which the bytes came; only with records="all"."""
+        return self._journal.reads.items
+
+    @property
+    def findings(self) -> list[Finding]:
+        return self._journal.findings.items
+
+    @property
+    def completion(self) -> Object | None:
+        """The answer so far as one chat.completion; None where no records are kept."""
+        if self._journal.keep == "none":
+            return None
+        client, choices = self._answer.client, self._answer.choices
+        whole = client.metadata | {"object": "chat.completion"}
+        whole["choices"] = [choices[index].completed() for index in sorted(choices)]
+        if client.last_usage is not None:
+            whole["usage"] = client.last_usage
+        return whole
+
+    @property
+    def unaccounted(self) -> int:
+        """Characters that came and are neither emitted nor markup nor named; 0 at the end."""
+        return sum(choice.unaccounted for choice in self._answer.choices.values())
+
+    @property
+    def ended(self) -> bool:
+        """The answer is over; nothing upstream may still send changes it."""
+        return self._answer.ended
+
+    @property
+    def events(self) -> int:
+        """How many events have come as a whole."""
+        return self._journal.event + 1
+
+    @property
+    def calls(self) -> int:
+        """How many calls the client was told of, upstream's own ones included."""
+        return sum(choice.calls for choice in self._answer.choices.values())
+
+    @property
+    def usage(self) -> Object | None:
+        """What upstream said last of the cost, as OpenAI counts it."""
+        waiting = self._answer.usage
+        return self._answer.client.last_usage if waiting is None else waiting["usage"]
+
+    @property
+    def error(self) -> Object | None:
+        """The error that this answer ended with, as the client gets it."""
+        return self._answer.error
+
+    @property
+    def half_sent(self) -> bool:
+        """The client has only the beginning of an event, so nothing else may be written to it now."""
+        return self.setting.raw and not self._decoder.idle
+
+    def bytes_of(self, span: Span) -> Ranges:
+        """The upstream bytes that a span stands for; only with records="all"."""
+        sources = self._answer.sources.get((span.choice, span.channel), SourceMap())
+        return resolve(span, sources, self._journal.events.items)
+
+    def snapshot(self) -> StreamTransformer:
+        """A copy to come back to; texts and records are shared with it, not copied."""
+        twin = StreamTransformer.__new__(StreamTransformer)
+        twin.setting = self.setting
+        twin._journal = self._journal.clone()
+        twin._decoder = self._decoder.clone()
+        twin._answer = self._answer.clone(twin._journal)
+        twin._reader = self._reader.clone(twin._answer, twin._journal)
+        twin._received = self._received
+        return twin
+
+    def restore(self, snapshot: StreamTransformer) -> None:
+        """Back to where `snapshot` was taken; it stays good for another time."""
+        self.__dict__.update(snapshot.snapshot().__dict__)

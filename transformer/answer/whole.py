@@ -1,0 +1,147 @@
+"""A whole message: one non-streaming completion, converted by the same machines as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from transformer.answer.answer import Surrogates
+from transformer.answer.choice import Choice, Message
+from transformer.answer.chunks import NoChunks, Object, dumps, openai_usage, refusal
+from transformer.answer.events import REASONING, reasoning_of
+from transformer.answer.setting import make_setting
+from transformer.journal import Journal, Keep
+from transformer.parser.machine import Dialect
+from transformer.policy import Policy
+from transformer.provenance import SourceMap, resolve
+from transformer.records import Finding, Ranges, Record, Span
+
+
+class MessageTransformer:
+    """Converts one completion; its records say the same things as a stream's."""
+
+    def __init__(
+        self,
+        dialect: str | Dialect,
+        tools: Iterable[Any] | None = None,
+        policy: Policy | Mapping[str, Any] | None = None,
+        request: Mapping[str, Any] | None = None,
+        ids: Callable[[int], str] | None = None,
+        now: float = 0,
+        records: Keep = "all",
+    ) -> None:
+        self.setting = make_setting(dialect, tools, policy, request, ids, now)
+        self._journal = Journal(records)
+        self._choices: list[Choice] = []
+        self._sources: dict[tuple[int, str], SourceMap] = {}
+        self._calls = 0
+
+    def convert(self, body: Mapping[str, Any], data: bytes | None = None) -> Object:
+        """The client's body for upstream's; `data` are its bytes, for provenance."""
+        whole = dict(body)
+        choices = whole.get("choices")
+        if not isinstance(choices, list):
+            return whole
+        self._journal.read += 1
+        self._journal.event += 1
+        if self._journal.all:
+            data = dumps(whole) if data is None else data
+            self._journal.saw((data, "", 0, len(data), ((0, len(data)),)))
+        if self.setting.raw:
+            return whole
+        if isinstance(whole.get("usage"), dict):
+            whole["usage"] = openai_usage(whole["usage"])
+        whole["choices"] = [self._choice(part, position) for position, part in enumerate(choices)]
+        refused = next((choice.refused for choice in self._choices if choice.refused), None)
+        if refused:
+            return {"error": refusal(refused)}
+        return whole
+
+    def _choice(self, part: Any, position: int) -> Any:
+        message = part.get("message") if isinstance(part, dict) else None
+        if not isinstance(message, dict):
+            return part
+        index = part.get("index")
+        choice = Choice(
+            index if isinstance(index, int) else position,
+            self.setting,
+            NoChunks(),
+            self._journal,
+            self._number,
+        )
+        choice.message = choice.message or Message()  # the result itself, whatever records are kept
+        self._choices.append(choice)
+        finish = part.get("finish_reason") or message.get("finish_reason")
+        choice.upstream_finish = str(finish) if finish else None
+        self._read(choice, message, position)
+        choice.end()
+        if isinstance(message.get("tool_calls"), list) and message["tool_calls"]:
+            choice.pass_on({"tool_calls": message["tool_calls"]})
+        choice.finish()
+        return {**part, "message": _rewritten(message, choice), "finish_reason": choice.finished}
+
+    def _read(self, choice: Choice, message: Mapping[str, Any], position: int) -> None:
+        texts = reasoning_of(dict(message))
+        content = message.get("content")
+        if isinstance(content, str) and content:
+            texts.append(("content", ("content",), content))
+        halves = Surrogates(self._journal.found)
+        for channel, fields, text in texts:
+            path = ("choices", position, "message", fields[0])
+            parts = halves.parts((choice.index, channel), text, self._journal.event, path)
+            for part in [*parts, *(part for _, part in halves.rest())]:
+                source = self._sources.setdefault((choice.index, channel), SourceMap())
+                source.add(part.event, len(part.text), part.path, first=part.first, half=part.half)
+                choice.text(channel, fields, part.text)
+
+    def _number(self) -> int:
+        self._calls += 1
+        return self._calls - 1
+
+    @property
+    def records(self) -> list[Record]:
+        return self._journal.records.items
+
+    @property
+    def findings(self) -> list[Finding]:
+        return self._journal.findings.items
+
+    @property
+    def unaccounted(self) -> int:
+        return sum(choice.unaccounted for choice in self._choices)
+
+    def bytes_of(self, span: Span) -> Ranges:
+        sources = self._sources.get((span.choice, span.channel), SourceMap())
+        return resolve(span, sources, self._journal.events.items)
+
+
+def _rewritten(message: Mapping[str, Any], choice: Choice) -> Object:
+    """The message with its texts replaced by what became of them; every other field stays."""
+    assert choice.message is not None
+    new = dict(message)
+    new.pop("tool_calls", None)
+    new.pop("finish_reason", None)
+    if message.get("content") is None or isinstance(message["content"], str):
+        new["content"] = choice.message.text("content") or None
+    for field in REASONING:
+        if isinstance(message.get(field), str):
+            new[field] = choice.message.text(field) or None
+    built = choice.message.build().get("tool_calls", [])
+    native = message.get("tool_calls") or []
+    if built:
+        # Upstream's own calls stay as they are, behind those that were made from the text.
+        new["tool_calls"] = built[: len(built) - len(native)] + native
+    return new
+
+
+def transform_message(
+    body: Mapping[str, Any],
+    dialect: str | Dialect,
+    tools: Iterable[Any] | None = None,
+    policy: Policy | Mapping[str, Any] | None = None,
+    request: Mapping[str, Any] | None = None,
+    ids: Callable[[int], str] | None = None,
+    now: float = 0,
+) -> Object:
+    """One non-streaming completion as the client shall get it."""
+    return MessageTransformer(dialect, tools, policy, request, ids, now, "findings").convert(body)

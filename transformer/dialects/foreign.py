@@ -1,0 +1,95 @@
+"""Ways to write calls that are recognised in a text but not read yet: their leak marks, and what teaches them.
+
+That such calls reach the client as text is just as true of them. When one of them becomes a dialect, its lines
+move from here into its own file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from transformer.parser.leakmarks import NAME, WORD, LeakMark, leak_mark
+
+_BAR = r"[|｜]{1,2}"  # DeepSeek's bar, and the plain one that some servers make of it
+
+# The generic shapes come last.
+LEAK_MARKS: Mapping[str, tuple[LeakMark, ...]] = {
+    "functionary": (leak_mark("<function=", rf"<function=(?P<name>{NAME})>(?=\s*\{{\s*\")", "name or line"),),
+    "hermes": (
+        leak_mark(
+            "<tool_call>",
+            r'<(?:longcat_)?tool_call>\s*\{\s*"(?:name"\s*:\s*"(?P<name>[^"\n]{1,256})"|\w+"\s*:)',
+            "name or line",
+        ),
+    ),
+    "hunyuan": (leak_mark("<tool_calls>", r"<tool_calls>(?=\s*(?:<tool_call>|\[\s*\{))", "name or line"),),
+    "kimi-k3": (leak_mark("<|open|>", r'<\|open\|>(?=tools<\|sep|[^<\n]{0,20}call tool="|argument key=")'),),
+    "harmony": (
+        leak_mark(
+            "<|channel|>",
+            r"<\|(?:channel\|>(?=\s*(?:analysis|commentary|final)\b[^<\n]{0,256}<\|(?:message|constrain)\|>)"
+            r"|start\|>assistant(?=\s*<\|channel\|>|\s+to=functions\.))",
+        ),
+    ),
+    "deepseek-v3": (
+        leak_mark(
+            "<｜tool",
+            r"<｜tool▁call(?:s▁begin｜>(?=\s*<｜tool▁call▁begin｜>)|▁begin｜>(?=[^<\n]{0,256}<｜tool▁sep｜>))",
+        ),
+    ),
+    "deepseek-dsml": (
+        leak_mark(
+            "DSML",
+            rf"<\s?{_BAR}\s?DSML\s?{_BAR}\s?(?:invoke name=|(?:function_calls|tool_calls|tool_use)>)",
+        ),
+    ),
+    "minimax-m2": (
+        leak_mark("<minimax:", r"<minimax:tool_call>(?=\s*<invoke\b)"),
+        leak_mark(
+            "<invoke",
+            rf"<invoke name=[\"']?(?P<name>{WORD})[\"']?>(?=\s*<(?:parameter\b|{WORD}>))",
+            "name or line",
+        ),
+    ),
+    "minimax-m3": (leak_mark("]minimax[", r"\]<\]minimax\[>\[(?=<(?:tool_call|invoke)\b)"),),
+    "mistral": (
+        leak_mark(
+            "[TOOL_CALLS]",
+            rf"\[TOOL_CALLS\](?=\s*(?:\[\s*\{{|(?P<name>{WORD})\s*(?:\[ARGS\]|\[CALL_ID\]|\{{)))",
+        ),
+    ),
+    "bracketed": (leak_mark("[TOOL_CALL]", r"\[TOOL_CALL\](?=\s*\{)", "name or line"),),
+    "gemma4": (leak_mark("<|tool_call>", r"<\|tool_call>(?=\s*call:)"),),
+    "functiongemma": (leak_mark("<start_function_call>", r"<start_function_call>(?=\s*call:)"),),
+    "cohere": (leak_mark("<|START_ACTION|>", r"<\|START_ACTION\|>(?=\s*\[)"),),
+    "granite": (
+        leak_mark("<|tool_call|>", r"<\|tool_call\|>(?=\s*\[)"),
+        leak_mark("<function_call>", r"<function_call>(?=\s*\{\s*\")", "name or line"),
+    ),
+    "internlm": (leak_mark("<|action_start|>", r"<\|action_start\|>(?=\s*<\|plugin\|>)"),),
+    "apertus": (leak_mark("<|tools_prefix|>", r"<\|tools_prefix\|>(?=\s*\[)"),),
+    "llama3-json": (
+        leak_mark("<|python_tag|>", r"<\|python_tag\|>(?=\s*[\w{])"),
+        leak_mark(
+            '{"name"',
+            r'\{\s*"name"\s*:\s*"(?P<name>[^"\n]{1,256})"\s*,\s*"(?:parameters|arguments)"\s*:',
+            "name and line",
+        ),
+    ),
+    "pythonic": (
+        leak_mark("<|tool_call_start|>", r"<\|tool_call_start\|>(?=\s*\[)"),
+        leak_mark("<|python_start|>", r"<\|python_start\|>(?=\s*\[)"),
+        leak_mark("[", rf"\[(?P<name>{WORD})\((?=\w{{1,256}}\s*=|\)\s*[\],])", "name and line"),
+    ),
+}
+
+# Words that stand only in a prompt which explains such calls.
+TAUGHT_BY: Mapping[str, tuple[str, ...]] = {
+    "hermes": ('{"name": <function-name>', "<tool_call>\n{", "<tools></tools>", "<tools>\n{", "<tools>\n["),
+    "minimax-m2": ("<minimax:tool_call>",),
+    "harmony": ("<|channel|>commentary", "to=functions."),
+    "mistral": ("[TOOL_CALLS]", "[AVAILABLE_TOOLS]"),
+    "deepseek-v3": ("<｜tool▁calls▁begin｜>",),
+    "deepseek-dsml": ("<｜DSML｜",),
+    "llama3-json": ("<|python_tag|>",),
+}

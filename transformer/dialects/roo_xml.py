@@ -1,0 +1,635 @@
+"""roo-xml: `<tool><parameter>value</parameter></tool>`, as RooCode, Cline and XML prompts have it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from enum import StrEnum, auto
+
+from transformer.parser.leakmarks import WORD, leak_mark
+from transformer.parser.machine import (
+    Dialect,
+    Lexicon,
+    Machine,
+    Rule,
+    guard,
+    hold,
+    ignore,
+    prose,
+    table,
+    upto,
+)
+from transformer.parser.tagcall import (
+    NAME_LIMIT,
+    TagCall,
+    close_example,
+    close_example_at_end,
+    close_in_example,
+    data,
+    give_up,
+    has_pair,
+    in_inner_example,
+    is_streamed,
+    leave_cut,
+    may_repair,
+    not_a_call,
+    open_example,
+    open_parameter,
+    read_from_pair,
+    remember_end,
+    tell_unfinished,  # fmt: skip
+)
+from transformer.parser.writing import TagSyntax, packaged_template, tag_writer
+from transformer.policy import USUAL, Policy
+from transformer.records import Effect as E
+
+# A model that writes one of these at the start of a line writes HTML.
+HTML_ELEMENTS = frozenset(
+    """
+    a abbr acronym address applet area article aside audio b base basefont bdi bdo big blockquote body br
+    button canvas caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt
+    em embed fieldset figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup
+    hr html i iframe img input ins kbd label legend li link main map mark marquee menu meta meter nav nobr
+    noframes noscript object ol optgroup option output p param picture plaintext portal pre progress q rp rt
+    ruby s samp script search section select slot small source span strike strong style sub summary sup svg
+    table tbody td template textarea tfoot th thead time title tr track tt u ul var video wbr xmp
+    """.split()
+)
+_THINK = frozenset({"think", "thinking"})
+_NO_TOOL = HTML_ELEMENTS | _THINK
+
+
+# -- states and tokens
+
+
+class State(StrEnum):
+    TEXT = auto()
+    THINKING = auto()
+    CALL = auto()
+    UNKNOWN = auto()
+    VALUE = auto()
+    CLOSED = auto()
+    EXAMPLE = auto()
+    EXAMPLE_CLOSED = auto()
+    BROKEN = auto()
+    AFTER = auto()
+    DONE = auto()
+
+
+class Token(StrEnum):
+    TEXT = auto()
+    SPACE = auto()
+    OPEN = auto()
+    CLOSE = auto()
+    END = auto()
+
+
+S, T = State, Token
+
+STATES = {
+    S.TEXT: "in the prose, outside of any call",
+    S.THINKING: "after <think>, where calls are only thought of",
+    S.CALL: "after the tag of an offered tool, before its first parameter",
+    S.UNKNOWN: "after a tag that may be a tool nobody offered",
+    S.VALUE: "inside the value of a parameter, where anything may stand",
+    S.CLOSED: "after a closing tag that ends the value if a parameter or the call's end follows",
+    S.EXAMPLE: "inside a value, in an example of this very call",
+    S.EXAMPLE_CLOSED: "in such an example, after the closing tag of the parameter",
+    S.BROKEN: "after the call's closing tag at the start of a line, its parameter still open",
+    S.AFTER: "after a call",
+    S.DONE: "after the end of the answer",
+}
+TOKENS = {
+    T.TEXT: "text",
+    T.SPACE: "whitespace",
+    T.OPEN: "an opening tag",
+    T.CLOSE: "a closing tag",
+    T.END: "the end of the answer",
+}
+WAITS_FOR = {
+    S.CALL: "a parameter or the call's closing tag",
+    S.UNKNOWN: "a child, which would make it a call",
+    S.VALUE: "the tag that closes the parameter",
+    S.CLOSED: "what follows the closing tag: a parameter, or the call's end",
+    S.EXAMPLE: "the end of the example",
+    S.EXAMPLE_CLOSED: "the end of the example",
+    S.BROKEN: "what follows: another call would show that this one is broken",
+}
+
+TAG = re.compile(rf"<(/?)([^\s<>/]{{1,{NAME_LIMIT}}})>")
+LEXICON = Lexicon(upto("<"), TAG, re.compile(rf"</?[^\s<>/]{{0,{NAME_LIMIT}}}\Z"))
+_UNKNOWN_NAME = re.compile(r"[A-Za-z_][\w.:-]*\Z")
+
+
+def read(match: re.Match[str]) -> tuple[StrEnum, str]:
+    return (T.CLOSE if match[1] else T.OPEN), match[2]
+
+
+def holds(m: Machine, text: str, start: int) -> bool:
+    """Whether the beginning of a tag at the end of the text may still mean something here."""
+    closing = text.startswith("</", start)
+    name = text[start + 2 if closing else start + 1 :]
+    call: TagCall | None = m.call
+    line = m.starts_line(text, start)
+    if call is None:
+        return _holds_outside(m, name, closing, line)
+    if m.state not in (S.VALUE, S.EXAMPLE):
+        return True
+    if not name and not closing:
+        return True
+    if closing:
+        return bool(call.ahead) or _begins(name, (call.name, call.key))
+    return line and call.name.startswith(name)
+
+
+def _holds_outside(m: Machine, name: str, closing: bool, line: bool) -> bool:
+    if m.state is S.THINKING:
+        # All of it is text; but what ends the thought, or names a call, must be seen whole.
+        ends = (closing or not name) and _begins(name, _THINK)
+        return ends or (line and not closing and _begins(name, m.choice.tools))
+    if closing or not line:
+        return False
+    return _may_be_tool(m, name or "_") or _begins(name, m.choice.tools) or _begins(name, _THINK)
+
+
+def _begins(name: str, names: Iterable[str]) -> bool:
+    return any(known.startswith(name) for known in names)
+
+
+def _may_be_tool(m: Machine, name: str) -> bool:
+    if m.choice.policy.unknown_tools == "text" or m.fences.open or m.pos < m.offered_until:
+        return False
+    return _UNKNOWN_NAME.match(name) is not None
+
+
+# -- guards
+
+
+@guard("it is an offered tool's, at the start of a line")
+def is_tool(m: Machine, name: str) -> bool:
+    return m.line and m.tool(name) is not None
+
+
+@guard("it may be a tool nobody offered: at the start of a line, outside of a fence, not HTML")
+def is_unknown_tool(m: Machine, name: str) -> bool:
+    return m.line and name.lower() not in _NO_TOOL and _may_be_tool(m, name)
+
+
+@guard("it is <think> or <thinking> at the start of a line")
+def begins_thought(m: Machine, name: str) -> bool:
+    return m.line and name in _THINK
+
+
+@guard("it is </think> or </thinking>")
+def ends_thought(m: Machine, name: str) -> bool:
+    return name in _THINK
+
+
+@guard("it is this call's own, at the start of a line")
+def is_own(m: Machine, name: str) -> bool:
+    return name == m.call.name and m.line and m.examples
+
+
+@guard("it is this call's own, at the start of a line, and the tool was offered")
+def is_own_offered(m: Machine, name: str) -> bool:
+    return m.call.offered and is_own.holds(m, name)
+
+
+@guard("it is a parameter that this call may still have")
+def is_new_parameter(m: Machine, name: str) -> bool:
+    call: TagCall = m.call
+    if not is_known_parameter.holds(m, name):
+        return False
+    return (name not in call.given and name != call.key) or (
+        call.tool is not None and call.tool.repeats(name)
+    )
+
+
+@guard("it is a parameter of this tool")
+def is_known_parameter(m: Machine, name: str) -> bool:
+    return m.call.tool is not None and m.call.tool.knows(name)
+
+
+@guard("it is the call's")
+def closes_call(m: Machine, name: str) -> bool:
+    return bool(name == m.call.name)
+
+
+@guard("it is the call's, at the start of a line")
+def closes_call_on_line(m: Machine, name: str) -> bool:
+    return m.line and name == m.call.name
+
+
+@guard("it is the call's, and an example inside the example is open")
+def closes_inner_example(m: Machine, name: str) -> bool:
+    return name == m.call.name and in_inner_example.holds(m, name)
+
+
+@guard("it is that of the open parameter, or of an element looked ahead into")
+def closes_value(m: Machine, name: str) -> bool:
+    call: TagCall = m.call
+    return name != call.name and (name == call.key or name in call.ahead)
+
+
+@guard("the tool was not offered")
+def is_unoffered(m: Machine, name: str) -> bool:
+    return not m.call.offered
+
+
+@guard("the policy repairs, and the schema leaves one reading")
+def is_repairable(m: Machine, name: str) -> bool:
+    return _repair(m) is not None
+
+
+# -- actions
+
+
+def begin_call(m: Machine, text: str, name: str) -> None:
+    m.call = TagCall(m, name, m.pos - len(text))
+    m.call.add(text)
+
+
+def begin_unknown_call(m: Machine, text: str, name: str) -> None:
+    """Nobody can know yet that it is a call, so nothing of it may leave before its end."""
+    m.call = TagCall(m, name, m.pos - len(text), live=False)
+    m.call.add(text)
+
+
+def thought_of_call(m: Machine, text: str, name: str) -> None:
+    """The model only thinks of a call. It stays text, like one in a reasoning channel, but is named."""
+    m.found("call-in-thought", m.pos - len(text), m.pos, tool=name)
+    m.say(text)
+
+
+def begin_call_anew(m: Machine, text: str, name: str) -> None:
+    """The tag before it was only text, perhaps a wrapper around this call."""
+    m.call.release(m)
+    begin_call(m, text, name)
+
+
+def begin_unknown_anew(m: Machine, text: str, name: str) -> None:
+    m.call.release(m)
+    begin_unknown_call(m, text, name)
+
+
+def complete_empty_call(m: Machine, text: str, name: str) -> None:
+    m.call.add(text)
+    m.call.deliver(m, m.pos)
+
+
+def maybe_end(m: Machine, text: str, name: str) -> None:
+    """A closing tag: of an element looked ahead into it decides about an earlier end of the value."""
+    call: TagCall = m.call
+    here = call.region.size
+    call.end, begin = call.ahead.pop(name, (here, -1))
+    if begin >= 0:
+        call.elements.append((name, begin, here))
+    call.add(text)
+
+
+def look_ahead(m: Machine, text: str, name: str) -> None:
+    """An element the schema doesn't know: the value ended before it only if it is whole."""
+    call: TagCall = m.call
+    call.add(text)
+    call.ahead.setdefault(name, (call.end, call.region.size))
+
+
+def next_parameter(m: Machine, text: str, name: str) -> None:
+    _end_value(m)
+    open_parameter(m, text, name)
+
+
+def complete_call(m: Machine, text: str, name: str) -> None:
+    _end_value(m)
+    m.call.add(text)
+    m.call.deliver(m, m.pos)
+
+
+def _end_value(m: Machine) -> None:
+    """The value ends where it could; whole elements after it are parameters too."""
+    call: TagCall = m.call
+    start, at = call.region_start, call.end
+    rest = call.commit(m, at)
+    for name, begin, end in sorted(call.elements, key=lambda element: element[1]):
+        if begin > at:  # another one inside it is a part of its value
+            call.also(m, name, rest[begin - call.end : end - call.end], start + begin)
+            at = end
+
+
+def break_off(m: Machine, text: str, name: str) -> None:
+    """The call before it was malformed: it is text, or stays as far as it was sent, and a new one begins."""
+    call: TagCall = m.call
+    start, end = call.key_start, m.pos - len(text)
+    m.found("unclosed-parameter", start, end, parameter=call.key, tool=call.name, closing=call.call_closer)
+    if call.begun:
+        call.close(m, end)
+    else:
+        call.release(m)
+    begin_call(m, text, name)
+
+
+def look_again(m: Machine, text: str, name: str) -> None:
+    """It was not a call of an unknown tool, so a call of an offered one may stand in it."""
+    call: TagCall = m.call
+    tell_unfinished(m, call.call_closer)
+    m.call = None
+    m.offered_until = m.pos
+    m.prev = "\n"
+    m.again(call.start, call.raw())
+
+
+# -- repair: close what is open at the end of the answer, where the schema leaves no doubt
+
+_LINE_TAG = re.compile(r"(?m)^<([^\s<>/]+)>")
+_Part = tuple[str, str, int, bool]  # name, value, where it starts, whether it was closed
+
+
+def repair(m: Machine, text: str, name: str) -> None:
+    call: TagCall = m.call
+    plan = _repair(m)
+    assert plan is not None
+    parts, upto, closed = plan
+    base, region = call.region_start, str(call.region)
+    for position, (key, value, start, whole) in enumerate(parts):
+        if not whole:
+            end = base + start + len(value)
+            m.found("repaired-parameter", base + start, end, parameter=key, closing=f"</{key}>")
+        if position:
+            call.also(m, key, value, base + start)
+        else:
+            call.commit(m, len(value))
+    if not closed:
+        m.found("repaired-call", call.start, m.pos, tool=call.name, closing=call.call_closer)
+    call.deliver(m, base + upto)
+    m.again(m.pos - len(region) + upto, region[upto:])
+
+
+def _repair(m: Machine) -> tuple[list[_Part], int, bool] | None:
+    """The parameters, up to where of the region the call goes, and whether it was closed; None if in doubt."""
+    call: TagCall = m.call
+    if not may_repair(m, call.key) or m.choice.was_cut:
+        return None
+    region, closing = str(call.region), call.call_closer
+    if region.count(closing) > 1 or call.ahead:
+        return None
+    end = region.find(closing)
+    parts = _parts(call, region if end < 0 else region[:end])
+    required = set(call.tool.required if call.tool else ())
+    if parts is None or not required <= call.given | {part[0] for part in parts}:
+        return None
+    if end < 0 and not parts[-1][3] and not (len(parts) == 1 and call.ends_itself(region)):
+        return None
+    return parts, len(region) if end < 0 else end + len(closing), end >= 0
+
+
+def _parts(call: TagCall, text: str) -> list[_Part] | None:
+    """The open parameter and those that begin in it."""
+    names, starts, ends = [call.key], [0], []
+    for match in _LINE_TAG.finditer(text):
+        name = match.group(1)
+        if call.tool is not None and call.tool.knows(name) and name not in call.given and name not in names:
+            names.append(name)
+            ends.append(match.start())
+            starts.append(match.end())
+    ends.append(len(text))
+    parts = []
+    for name, start, end in zip(names, starts, ends, strict=True):
+        value, mark = text[start:end], f"</{name}>"
+        closed = value.rstrip().endswith(mark)
+        if value.count(mark) > closed:
+            return None
+        parts.append((name, value.rstrip().removesuffix(mark) if closed else value, start, closed))
+    return parts
+
+
+# -- the table
+
+_BEGIN = E.BEGINS | E.NAMES | E.HELD
+_OPENED = E.OPENS_VALUE | E.HELD
+_OUTSIDE = [
+    Rule(S.CALL, _BEGIN, begin_call, "an offered tool's tag starts a call", is_tool),
+    Rule(S.THINKING, E.PROSE, prose, "the model thinks aloud", begins_thought),
+    Rule(S.UNKNOWN, _BEGIN, begin_unknown_call, "a tool that was not offered, perhaps", is_unknown_tool),
+]
+_EXAMPLE = Rule(S.EXAMPLE, E.ARGUMENT, open_example, "an example of this call inside the value", is_own)
+_ENDS = [
+    Rule(S.VALUE, E.REREADS, read_from_pair, "the example never closed: its first end was the end", has_pair),
+    Rule(S.TEXT, E.GIVES_UP | E.REREADS, look_again, "not a call; one of an offered tool may stand in it",
+         is_unoffered),
+    Rule(S.AFTER, E.REPAIRS | E.COMPLETES | E.REREADS, repair, "what is missing is clear", is_repairable),
+    Rule(S.DONE, E.CUTS, leave_cut, "the client keeps what it has of it", is_streamed),
+    Rule(S.DONE, E.GIVES_UP, give_up, "the answer ended inside the call, so it is text"),
+]  # fmt: skip
+
+TRANSITIONS = table(
+    tuple(Token),
+    {
+        S.TEXT: (
+            {
+                T.OPEN: _OUTSIDE,
+                T.END: Rule(S.DONE, E.NONE, ignore, "the answer is over"),
+            },
+            Rule(S.TEXT, E.PROSE, prose, "text leaves at once"),
+        ),
+        S.THINKING: (
+            {
+                T.OPEN: [Rule(S.THINKING, E.PROSE, thought_of_call, "a call that is only thought of", is_tool)],
+                T.CLOSE: [Rule(S.TEXT, E.PROSE, prose, "the thought is over", ends_thought)],
+                T.END: Rule(S.DONE, E.NONE, ignore, "the answer is over"),
+            },
+            Rule(S.THINKING, E.PROSE, prose, "a thought is text"),
+        ),
+        S.CALL: (
+            {
+                T.SPACE: Rule(S.CALL, E.HELD, hold, "whitespace before the first parameter"),
+                T.OPEN: [
+                    Rule(S.CALL, E.GIVES_UP | _BEGIN, begin_call_anew, "the tag before it was only text", is_own),
+                    Rule(S.VALUE, _OPENED, open_parameter, "the first parameter", is_new_parameter),
+                    Rule(S.CALL, E.GIVES_UP | _BEGIN, begin_call_anew, "the tag before it was only text", is_tool),
+                    Rule(S.VALUE, _OPENED, open_parameter, "a first parameter that the schema does not know"),
+                ],
+                T.CLOSE: [
+                    Rule(S.AFTER, E.COMPLETES, complete_empty_call, "a call without parameters", closes_call)
+                ],
+                T.END: _ENDS,
+            },
+            Rule(S.TEXT, E.GIVES_UP, not_a_call, "a tag merely named in prose"),
+        ),
+        S.UNKNOWN: (
+            {
+                T.SPACE: Rule(S.UNKNOWN, E.HELD, hold, "whitespace before the first child"),
+                T.OPEN: [
+                    Rule(S.UNKNOWN, E.GIVES_UP | _BEGIN, begin_unknown_anew, "the tag before it was only text",
+                         is_own),
+                    Rule(S.CALL, E.GIVES_UP | _BEGIN, begin_call_anew, "the tag before it was only text", is_tool),
+                    Rule(S.VALUE, _OPENED, open_parameter, "it has children, as a call does"),
+                ],
+                T.END: _ENDS,
+            },
+            Rule(S.TEXT, E.GIVES_UP, not_a_call, "without a child it is not a call"),
+        ),
+        S.VALUE: (
+            {
+                T.OPEN: [_EXAMPLE],
+                T.CLOSE: [
+                    Rule(S.CLOSED, E.HELD, maybe_end, "ends the value if structure follows", closes_value),
+                    Rule(S.BROKEN, E.HELD, hold, "data, unless another tool's tag follows", closes_call_on_line),
+                ],
+                T.END: _ENDS,
+            },
+            Rule(S.VALUE, E.ARGUMENT, data, "a value may contain anything"),
+        ),
+        S.CLOSED: (
+            {
+                T.SPACE: Rule(S.CLOSED, E.HELD, hold, "whitespace before what decides"),
+                T.OPEN: [
+                    _EXAMPLE,
+                    Rule(S.VALUE, E.ENDS_VALUE | _OPENED, next_parameter, "a parameter that is not given yet",
+                         is_new_parameter),
+                    Rule(S.VALUE, E.ARGUMENT, data, "it was given before, so this is data", is_known_parameter),
+                    Rule(S.VALUE, E.HELD, look_ahead, "a parameter if the whole element stands"),
+                ],
+                T.CLOSE: [
+                    Rule(S.AFTER, E.ENDS_VALUE | E.COMPLETES, complete_call, "the call is complete", closes_call),
+                    Rule(S.CLOSED, E.HELD, maybe_end, "the one before was data; this may be the end", closes_value),
+                ],
+                T.END: _ENDS,
+            },
+            Rule(S.VALUE, E.ARGUMENT, data, "no structure follows, so it was data"),
+        ),
+        S.EXAMPLE: (
+            {
+                T.OPEN: [_EXAMPLE],
+                T.CLOSE: [
+                    Rule(S.EXAMPLE, E.ARGUMENT, close_example, "an example inside it ends", closes_inner_example),
+                    Rule(S.VALUE, E.ARGUMENT, close_example, "the example ends", closes_call),
+                    Rule(S.EXAMPLE_CLOSED, E.ARGUMENT, close_in_example, "data, but remember it", closes_value),
+                ],
+                T.END: _ENDS,
+            },
+            Rule(S.EXAMPLE, E.ARGUMENT, data, "an example is data"),
+        ),
+        S.EXAMPLE_CLOSED: (
+            {
+                T.SPACE: Rule(S.EXAMPLE_CLOSED, E.ARGUMENT, hold, "whitespace inside a pair"),
+                T.OPEN: [
+                    _EXAMPLE,
+                    Rule(S.EXAMPLE, E.ARGUMENT, remember_end, "the end of the value, should no other come",
+                         is_new_parameter),
+                ],
+                T.CLOSE: [
+                    Rule(S.EXAMPLE, E.ARGUMENT, close_example_at_end, "the end, should no other come",
+                         closes_inner_example),
+                    Rule(S.VALUE, E.ARGUMENT, close_example_at_end, "the end after all, should no other come",
+                         closes_call),
+                    Rule(S.EXAMPLE_CLOSED, E.ARGUMENT, close_in_example, "data, but remember it", closes_value),
+                ],
+                T.END: _ENDS,
+            },
+            Rule(S.EXAMPLE, E.ARGUMENT, data, "an example is data"),
+        ),
+        S.BROKEN: (
+            {
+                T.SPACE: Rule(S.BROKEN, E.HELD, hold, "whitespace before what decides"),
+                T.OPEN: [
+                    Rule(S.CALL, E.GIVES_UP | _BEGIN, break_off, "the call before it was malformed", is_own_offered),
+                    _EXAMPLE,
+                    Rule(S.VALUE, E.ARGUMENT, data, "a parameter's tag, so it was data", is_known_parameter),
+                    Rule(S.CALL, E.GIVES_UP | _BEGIN, break_off, "the call before it was malformed", is_tool),
+                ],
+                T.CLOSE: [
+                    Rule(S.BROKEN, E.HELD, hold, "data, unless another tool's tag follows", closes_call_on_line),
+                    Rule(S.CLOSED, E.HELD, maybe_end, "ends the value if structure follows", closes_value),
+                ],
+                T.END: _ENDS,
+            },
+            Rule(S.VALUE, E.ARGUMENT, data, "no tool's tag follows, so it was data"),
+        ),
+        S.AFTER: (
+            {
+                T.SPACE: Rule(S.AFTER, E.PROSE, prose, "dropped, unless text follows"),
+                T.OPEN: _OUTSIDE,
+                T.END: Rule(S.DONE, E.NONE, ignore, "the answer is over"),
+            },
+            Rule(S.TEXT, E.PROSE, prose, "text after a call"),
+        ),
+        S.DONE: ({}, Rule(S.DONE, E.NONE, ignore, "nothing comes after the end")),
+    },
+)  # fmt: skip
+
+
+# -- the way up
+
+
+def _parameter(key: str, text: str) -> str:
+    return f"<{key}>{text}</{key}>"
+
+
+def _call(name: str, parts: Sequence[str]) -> str:
+    return "\n".join((f"<{name}>", *parts, f"</{name}>"))
+
+
+SYNTAX = TagSyntax(
+    dialect="roo-xml",
+    name=re.compile(rf"[^\s<>/]{{1,{NAME_LIMIT}}}"),
+    marks=re.compile(rf"</?([^\s<>/]{{1,{NAME_LIMIT}}})>"),
+    parameter=_parameter,
+    call=_call,
+    on_one_line=True,
+)
+
+
+_TOOL_HEADING = re.compile(r"^## ([\w.-]+)\n(?:Description|Parameters|Usage):", re.MULTILINE)
+
+
+def _describes_a_tool(text: str) -> bool:
+    """One tool as Roo describes it, with its example."""
+    return any(f"<{tool[1]}>\n<" in text for tool in _TOOL_HEADING.finditer(text))
+
+
+def taken(name: str) -> str:
+    """What a tool's name means already where calls are tags."""
+    if name.lower() in HTML_ELEMENTS:
+        return "an HTML element"
+    return "the tag in which models think" if name.lower() in _THINK else ""
+
+
+ROO_XML = Dialect(
+    name="roo-xml",
+    summary="<tool><parameter>value</parameter></tool>, as RooCode, Cline and XML prompts have it",
+    policy=Policy(
+        tools="inject",
+        calls="first",
+        arguments="whole",
+        after_call="drop",
+        channels=("content",),
+    ).over(USUAL),
+    states=tuple(State),
+    tokens=tuple(Token),
+    transitions=TRANSITIONS,
+    lexicons=dict.fromkeys(State, LEXICON),
+    read=read,
+    holds=holds,
+    states_in_words=STATES,
+    tokens_in_words=TOKENS,
+    waits_for=WAITS_FOR,
+    fenced=True,
+    writer=tag_writer(SYNTAX, "\n\n"),
+    template=packaged_template("roo_xml.jinja"),
+    taught_by=(
+        "<actual_tool_name>",
+        "<tool_name>\n<parameter1",
+        "formatted using XML-style tags",
+        "## Available Tools\n",
+        _describes_a_tool,
+    ),
+    tags_are_names=True,
+    names_taken=taken,
+    leak_marks=(
+        leak_mark(
+            "<",
+            rf"<(?P<name>{WORD})>(?=\s*(?:<(?P<child>{WORD})>|</(?P=name)>))",
+            "name, line and parameter",
+        ),
+    ),
+)

@@ -1,0 +1,35 @@
+"""Leak marks: the shapes by which a dialect's calls are recognised where they stand in plain text.
+
+Each dialect has its own, so that calls which reached a client as text can be named, and perhaps read after all.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+# What makes a mark more than a tag that somebody names: its shape alone (tokens that nobody types); the name
+# of an offered tool, or a line of its own; the name of an offered tool at the start of a line; and that with
+# one of the tool's own parameters in it, for a shape that any XML has.
+Needs: TypeAlias = Literal["shape", "name or line", "name and line", "name, line and parameter"]
+
+# Parts of patterns.
+NAME = r"[^<>\s]{1,256}"
+WORD = r"[A-Za-z_][\w.:-]{0,255}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeakMark:
+    """One shape. `opener` is the part that a person would quote when asking about it.
+
+    The pattern begins with a literal character; its group `name` is the tool's name, `child` the first parameter.
+    """
+
+    opener: str
+    pattern: re.Pattern[str]
+    needs: Needs
+
+
+def leak_mark(opener: str, pattern: str, needs: Needs = "shape") -> LeakMark:
+    return LeakMark(opener, re.compile(pattern), needs)

@@ -1,0 +1,542 @@
+"""The machine: runs a dialect's transition table over one channel of one choice.
+
+How it works, in one page. A dialect is a finite state machine that is written down as data. Text arrives in
+pieces that are cut anywhere; the dialect's `Lexicon` for the current state finds the next *token* in it: a
+marker, a tag, a run of plain text or of whitespace, the end of the answer. The table has one entry for every
+pair of state and token,
+
+    S.CLOSED, T.OPEN:  [Rule(S.EXAMPLE, ..., when=own_example), Rule(S.VALUE, ..., when=new_parameter), Rule(...)]
+
+and an entry is one rule, or several of which all but the last have a *guard*: the first rule whose guard holds is
+the one that fires. Nothing else decides anything. A rule names the next state, its *effects* as data (so that
+nobody has to guess them from a name), the action that carries them out, and the reason in words. An action
+does what its rule says; it cannot refuse the transition, so what is recorded is what happened.
+
+Three things make this fast and independent of how the text was cut:
+
+* A token that has only begun at the end of a piece is held back if `Dialect.holds` says that it could still
+  matter here; otherwise the text goes on. Held text is looked at again from its first character, and a token
+  has a bounded length, so the work is linear.
+* In a state that plain text does not leave (the inside of a value, prose), tokens for which the entry is the
+  very rule of plain text are part of the run around them, and a piece without any token start takes a short
+  cut that does nothing but run that one action.
+* A call has a limit in bytes, and it ends at the very byte where it gets too long.
+
+An action at the end of the answer may ask to read some text once more from another state (`Machine.again`),
+knowing now that nothing follows. Its rule leads to that state.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+
+from transformer.journal import Journal
+from transformer.parser.output import Fences, Op, Prose
+from transformer.policy import Policy
+from transformer.records import Effect, Span
+from transformer.values.schema import Tool
+
+if TYPE_CHECKING:
+    from transformer.parser.leakmarks import LeakMark
+    from transformer.parser.mending import Mender
+    from transformer.parser.writing import Writer
+
+# -- the table
+
+
+class Guard(NamedTuple):
+    """A condition of a rule: what it says, and whether it holds for the token with this name."""
+
+    words: str
+    holds: Callable[[Machine, str], bool]
+
+
+def guard(words: str) -> Callable[[Callable[[Machine, str], bool]], Guard]:
+    """Make a guard of a function; the words complete "if …"."""
+    return lambda holds: Guard(words, holds)
+
+
+Action: TypeAlias = "Callable[[Machine, str, str], None]"
+
+
+class Rule(NamedTuple):
+    """What one token does in one state: where it leads, what that means, what is done, and why that is right."""
+
+    to: StrEnum
+    effect: Effect
+    action: Action
+    why: str
+    when: Guard | None = None
+
+    @property
+    def name(self) -> str:
+        return self.action.__name__.replace("_", " ")
+
+    @property
+    def condition(self) -> str:
+        return "" if self.when is None else self.when.words
+
+
+Rules: TypeAlias = tuple[Rule, ...]
+Table: TypeAlias = Mapping[tuple[StrEnum, StrEnum], Rules]
+Tokens: TypeAlias = StrEnum | tuple[StrEnum, ...]
+Block: TypeAlias = Mapping[Tokens, Rule | Sequence[Rule]]
+
+
+def table(tokens: Sequence[StrEnum], blocks: Mapping[StrEnum, tuple[Block, Rule | None]]) -> Table:
+    """Spell out `state -> ({token or tokens: rule or rules}, rule for all others)` for every pair.
+
+    Where the last of several rules has a guard, the rule for all others follows it. A block that leaves a pair
+    undecided, or decides one twice, is a mistake in the dialect and stops the import.
+    """
+    spelled: dict[tuple[StrEnum, StrEnum], Rules] = {}
+    for state, (block, otherwise) in blocks.items():
+        rest = () if otherwise is None else (otherwise,)
+        decided: dict[StrEnum, Rules] = {}
+        for group, entry in block.items():
+            rules: Rules = (entry,) if isinstance(entry, Rule) else tuple(entry)
+            for token in group if isinstance(group, tuple) else (group,):
+                if token in decided:
+                    raise ValueError(f"{state} decides {token} twice")
+                decided[token] = rules if rules[-1].when is None else (*rules, *rest)
+        for token in tokens:
+            found = decided.get(token, rest)
+            if not found or found[-1].when is not None:
+                raise ValueError(f"{state} does not decide {token}")
+            if any(rule.when is None for rule in found[:-1]):
+                raise ValueError(f"{state} never comes to the last rule for {token}")
+            spelled[state, token] = found
+    return spelled
+
+
+# -- text -> tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """What may stand in one kind of place.
+
+    `starts` matches everything up to the first character a token can begin with, and that character.
+    `token` matches a whole token there, `partial` a beginning of one that reaches the end of the
+    text. Each is tried once at a place, and none is ever run over the same text again because a new
+    delta has come: so the work is linear.
+    """
+
+    starts: re.Pattern[str]
+    token: re.Pattern[str]
+    partial: re.Pattern[str]
+
+    def find(self, text: str, pos: int) -> int:
+        """Where a token may begin, at `pos` or later; -1 if nowhere."""
+        match = self.starts.match(text, pos)
+        return match.end() - 1 if match else -1
+
+
+def upto(chars: str) -> re.Pattern[str]:
+    """A pattern for `starts`: one of these characters, written as in a set of a pattern."""
+    return re.compile(f"[^{chars}]*+[{chars}]")
+
+
+def beginnings(*words: str) -> str:
+    """A pattern for every true beginning of the words: `ab(?:c(?:d)?)?` for `abcde`."""
+    nested = []
+    for word in words:
+        pattern = ""
+        for char in reversed(word[1:-1]):
+            pattern = f"(?:{re.escape(char)}{pattern})?"
+        nested.append(re.escape(word[0]) + pattern)
+    return "(?:" + "|".join(nested) + ")"
+
+
+# -- a dialect
+
+
+def always(m: Machine, text: str, start: int) -> bool:
+    """Whatever begins like a token is held back."""
+    return True
+
+
+@dataclass(frozen=True, eq=False)
+class Dialect:
+    """One way to write calls as text: its table, how its text becomes tokens, and all that is said of it.
+
+    `read` turns a match of the lexicon into a token and the name in it. It knows the text alone; what a token
+    means here and now is for the guards. `holds` says whether the beginning of a token, at `start` of the
+    text and up to its end, may still matter. `states_in_words` completes "the machine is …",
+    `tokens_in_words` "it met …", `waits_for` "it waits for …".
+    """
+
+    name: str
+    summary: str
+    policy: Policy
+    states: tuple[StrEnum, ...]
+    tokens: tuple[StrEnum, ...]
+    transitions: Table
+    lexicons: Mapping[StrEnum, Lexicon]  # per state
+    read: Callable[[re.Match[str]], tuple[StrEnum, str]]
+    states_in_words: Mapping[Any, str]
+    tokens_in_words: Mapping[Any, str]
+    waits_for: Mapping[Any, str] = field(default_factory=dict)
+    holds: Callable[[Machine, str, int], bool] = always
+    leftover: Callable[[Machine, str], StrEnum] | None = None  # a beginning of a token at the end
+    converts: bool = True  # False: the answer's bytes go on as they come
+    fenced: bool = False  # code fences make a difference
+    ids: Literal["generated", "upstream"] = "generated"
+    own_json: bool = False  # arguments are JSON as the model wrote it
+    # the way up
+    writer: Writer | None = None
+    template: str | None = None  # the prompt that explains the tools, for Jinja
+    taught_by: tuple[str | Callable[[str], bool], ...] = ()  # what shows that a prompt explains this dialect
+    tags_are_names: bool = False  # tools and parameters are tags, so that their names can collide
+    names_taken: Callable[[str], str] = lambda name: ""  # why a tool cannot be called so, in words
+    # what helps a person
+    leak_marks: tuple[LeakMark, ...] = ()
+    mender: Mender | None = None
+    models: tuple[str, ...] = ()  # beginnings of the names of models that speak it, in lower case
+
+    @property
+    def initial(self) -> StrEnum:
+        return self.states[0]
+
+    @cached_property
+    def text(self) -> StrEnum:
+        """The token for characters that mean nothing."""
+        return self._token("text")
+
+    @cached_property
+    def space(self) -> StrEnum:
+        """The token for whitespace that means nothing; a dialect may make no difference."""
+        return self._token("space") if "space" in self.tokens else self.text
+
+    @cached_property
+    def end(self) -> StrEnum:
+        """The token for the end of the answer."""
+        return self._token("end")
+
+    def _token(self, word: str) -> StrEnum:
+        return next(token for token in self.tokens if token == word)
+
+    @cached_property
+    def compiled(self) -> dict[StrEnum, tuple[dict[StrEnum, Rules], Lexicon]]:
+        """The table by state, so that a step is one lookup."""
+        return {
+            state: ({token: self.transitions[state, token] for token in self.tokens}, self.lexicons[state])
+            for state in self.states
+        }
+
+
+# -- the machine
+
+
+class Host(Protocol):
+    """What a machine needs to know of the choice it works for; the choice admits its calls."""
+
+    index: int
+    policy: Policy
+    tools: Mapping[str, Tool]
+    tools_known: bool
+    journal: Journal
+    next_index: int
+
+    @property
+    def was_cut(self) -> bool: ...
+    def rejects(self, name: str) -> bool: ...
+    def refuses(self, name: str) -> bool: ...
+    def admit(
+        self, m: Machine, name: str, id: str | None, start: int, end: int
+    ) -> tuple[int, str] | None: ...
+
+
+class Machine:
+    """Feed it a channel's text in any pieces; what the client gets stands in `out`.
+
+    Offsets count characters of the channel. `pos` is after the token that is being worked on,
+    `prev` the character before it (a newline at the start of the answer and after a call, so
+    that "at the start of a line" is one comparison).
+    """
+
+    __slots__ = (
+        "_again", "_at", "_compiled", "_journal", "_lexicon", "_limit", "_loop", "_rest", "_rules", "_space",
+        "_starts", "_steady", "_text", "call", "channel", "choice", "dialect", "examples", "fences", "line",
+        "offered_until", "out", "pos", "prev", "prose", "received", "section", "settled", "state", "wrapped",
+    )  # fmt: skip
+
+    def __init__(self, dialect: Dialect, choice: Host, channel: str) -> None:
+        self.dialect = dialect
+        self.choice = choice
+        self.channel = channel
+        self.out: list[Op] = []
+        self.prose = Prose(self.out, choice.policy.after_call == "drop", self._dropped)
+        self.fences = Fences()
+        self._compiled = dialect.compiled
+        self._text, self._space = dialect.text, dialect.space
+        self._journal = choice.journal
+        self._limit = choice.policy.max_call_bytes or 0
+        self.call: Any = None  # the open call, of the dialect's own kind
+        self.wrapped = False  # inside the dialect's wrapper around calls
+        self.section: tuple[int, int] | None = None  # a section's first token, while it has no call
+        self.examples = True  # nested examples are honoured
+        self.offered_until = 0  # up to here only offered tools count
+        self.line = True  # the token that is being decided stands at the start of a line
+        self._again: tuple[int, str] | None = None
+        self._rest = ""
+        self._at = 0  # in the text that is being read: up to here it has been understood
+        self.prev = "\n"
+        self.pos = 0
+        self.received = 0
+        self.settled = 0
+        self.state = dialect.initial
+        self._enter(dialect.initial)
+
+    # -- what a choice calls
+
+    def feed(self, text: str) -> None:
+        size = len(text)
+        self.received += size
+        loop, call = self._loop, self.call
+        if (
+            loop is None
+            or self._rest
+            or self._starts(text) is not None
+            or (call is not None and call.size + 4 * size > self._limit)
+        ):
+            self._lex(text)
+            return
+        # Text without a token, in a state that it does not change: most deltas of most streams.
+        self.pos += size
+        self.prev = text[-1]
+        loop(self, text, "")
+
+    def finish(self) -> None:
+        """The answer is over. An action may ask to look at some text again, knowing that."""
+        self._end()
+        while self._again is not None:
+            (self.pos, text), self._again = self._again, None
+            self._lex(text)
+            self._end()
+        self.prose.end()
+
+    def _end(self) -> None:
+        dialect = self.dialect
+        if self._rest:
+            rest, self._rest = self._rest, ""
+            token = dialect.leftover(self, rest) if dialect.leftover else dialect.text
+            taken = self._take(token, rest, "")
+            if taken < len(rest):
+                self._take(dialect.text, rest[taken:], "")
+        self._step(dialect.end, "", "")
+
+    @property
+    def held(self) -> int:
+        """Characters that came and have no fate yet."""
+        return self.received - self.settled - self.prose.settled
+
+    # -- what the dialects' guards and actions call
+
+    def say(self, text: str) -> None:
+        """The text that was just read is prose."""
+        self.say_at(self.pos - len(text), text)
+
+    def say_at(self, start: int, text: str) -> None:
+        if self.dialect.fenced:
+            self.fences.feed(text)
+        self.prose.text(start, text)
+
+    def again(self, start: int, text: str) -> None:
+        """At the end of the answer: go back to `start` and read `text` once more, from the rule's next state."""
+        self._again = (start, text)
+
+    def span(self, start: int, end: int) -> Span:
+        return Span(self.choice.index, self.channel, start, end, self._journal.event)
+
+    def found(self, code: str, start: int, end: int, **values: object) -> None:
+        index = None if self.call is None else self.call.index
+        self._journal.found(code, self.span(start, end), index, **values)
+
+    def tool(self, name: str) -> Tool | None:
+        return self.choice.tools.get(name)
+
+    def starts_line(self, text: str, start: int) -> bool:
+        """Whether `start`, in the text that is being read, is at the start of a line."""
+        return (self.prev if start == self._at else text[start - 1]) in "\n\r"
+
+    # -- the loop
+
+    def _lex(self, text: str) -> None:
+        if self._rest:
+            text = self._rest + text
+            self._rest = ""
+        pos = 0
+        while pos < len(text):
+            start, end, token, name = self._next(text, pos)
+            if start > pos:
+                # Plain text first: it may lead to another state, where the token means something else.
+                run = text[pos:start]
+                pos += self._take(self._space if run.isspace() else self._text, run, "")
+            elif token is None:
+                self._rest = text[pos:]
+                return
+            else:
+                pos += self._take(token, text[pos:end], name)
+
+    def _next(self, text: str, pos: int) -> tuple[int, int, StrEnum | None, str]:
+        """Where the next token that matters starts and ends, and what it is; None if that is undecided."""
+        dialect, lexicon = self.dialect, self._lexicon
+        self._at = pos
+        start = lexicon.find(text, pos)
+        while start >= 0:
+            if start > pos and dialect.fenced and self.call is None and text[start - 1] in "\n\r":
+                return start, start, None, ""  # a fence may end in the text before it
+            match = lexicon.token.match(text, start)
+            if match:
+                if start > pos and self._steady is None:
+                    return start, start, None, ""
+                token, name = dialect.read(match)
+                if not self._is_plain(token, name, self.starts_line(text, start)):
+                    return start, match.end(), token, name
+            elif lexicon.partial.match(text, start) and dialect.holds(self, text, start):
+                return start, start, None, ""
+            start = lexicon.find(text, match.end() if match else start + 1)
+        return len(text), len(text), None, ""
+
+    def _is_plain(self, token: StrEnum, name: str, line: bool) -> bool:
+        """The token does nothing else than the text around it."""
+        rules = self._rules[token]
+        if len(rules) > 1:
+            self.line = line
+            return self._chosen(rules, name) is self._steady
+        return rules[0] is self._steady
+
+    def _chosen(self, rules: Rules, name: str) -> Rule:
+        for rule in rules:
+            if rule.when is None or rule.when.holds(self, name):
+                return rule
+        raise AssertionError("the last rule has no guard")
+
+    def _take(self, token: StrEnum, text: str, name: str) -> int:
+        """One step, unless it makes the open call too long; returns how many characters it took.
+
+        A call ends at the very byte where it gets too long, so that this, too, is the same for
+        every cut.
+        """
+        call = self.call
+        size = len(text)
+        if call is not None and call.size + 4 * size > self._limit:
+            size = _fitting(text, self._limit - call.size)
+        if size == len(text):
+            self._step(token, text, name)
+        elif size:
+            self._take_part(token, text[:size])
+        if self.call is not None and (size < len(text) or self.call.size > self._limit):
+            self.call.overflow(self)
+        return size
+
+    def _take_part(self, token: StrEnum, text: str) -> None:
+        """The part of a token that still belongs to a call that is too long."""
+        if token in (self._text, self._space):
+            self._step(self._space if text.isspace() else self._text, text, "")
+            return
+        start, state, call = self.pos, self.state, self.call
+        self.pos += len(text)
+        call.add(text)
+        if self._journal.all:
+            span, to = self.span(start, self.pos), self.dialect.initial
+            effect = Effect.CUTS if call.begun else Effect.GIVES_UP
+            self._journal.stepped(
+                span, state, token, "too long", to, text, self.held, call.index, effect, call.name
+            )
+
+    def _step(self, token: StrEnum, text: str, name: str) -> None:
+        rules = self._rules[token]
+        rule = rules[0]
+        if rule.when is not None:
+            self.line = self.prev in "\n\r"
+            rule = self._chosen(rules, name)
+        state = self.state
+        self.pos += len(text)
+        if text:
+            self.prev = text[-1]
+        if self._journal.all:
+            self._traced(rule, token, text, name)
+            return
+        rule.action(self, text, name)
+        if rule.to is not state:
+            self._enter(rule.to)
+
+    def _traced(self, rule: Rule, token: StrEnum, text: str, name: str) -> None:
+        state, start = self.state, self.pos - len(text)
+        before = self.call
+        rule.action(self, text, name)
+        if rule.to is not state:
+            self._enter(rule.to)
+        call = self.call or before
+        index, tool = (None, "") if call is None else (call.index, call.name)
+        self._journal.stepped(
+            self.span(start, start + len(text)), state, token, rule.name, rule.to, text, self.held, index,
+            rule.effect, tool, rule.why,
+        )  # fmt: skip
+
+    def _enter(self, state: StrEnum) -> None:
+        self.state = state
+        self._rules, self._lexicon = self._compiled[state]
+        self._starts = self._lexicon.starts.match
+        rules = self._rules[self._text]
+        rule = rules[0]
+        self._steady = rule if rule.to is state and rule.when is None else None
+        plain = rule is self._steady and rule is self._rules[self._space][0] and not self._journal.all
+        self._loop = rule.action if plain else None
+
+    def restart(self) -> None:
+        """Back to the first state, whatever the table says; the open call is settled."""
+        self.call = None
+        self._enter(self.dialect.initial)
+
+    def _dropped(self, start: int, end: int) -> None:
+        self.found("text-after-call", start, end, count=end - start)
+
+    def clone(self, choice: Host) -> Machine:
+        twin = Machine.__new__(Machine)
+        for slot in Machine.__slots__:
+            setattr(twin, slot, getattr(self, slot))
+        twin.choice = choice
+        twin._journal = choice.journal
+        twin.out = self.out.copy()
+        twin.prose = self.prose.clone(twin.out, twin._dropped)
+        twin.fences = self.fences.clone()
+        twin.call = None if self.call is None else self.call.clone()
+        return twin
+
+
+def size_of(text: str) -> int:
+    """Bytes of the text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def _fitting(text: str, room: int) -> int:
+    """How many characters of `text` fit into `room` bytes."""
+    if text.isascii():
+        return max(0, min(len(text), room))
+    encoded = text.encode()
+    if len(encoded) <= room:
+        return len(text)
+    return len(encoded[: max(0, room)].decode("utf-8", "ignore"))
+
+
+# -- actions that every dialect may use
+
+
+def prose(m: Machine, text: str, name: str) -> None:
+    m.say(text)
+
+
+def hold(m: Machine, text: str, name: str) -> None:
+    m.call.add(text)
+
+
+def ignore(m: Machine, text: str, name: str) -> None:
+    """The answer is over; nothing is left to do."""

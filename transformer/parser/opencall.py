@@ -1,0 +1,82 @@
+"""A call while it is being read: what the client knows of it already, and the ways it can end."""
+
+from __future__ import annotations
+
+from transformer.parser.machine import Machine
+from transformer.parser.output import Begin
+
+
+class OpenCall:
+    """What the grammars share. `settled` counts the call's characters whose fate is known, `size` its bytes."""
+
+    __slots__ = ("begun", "dropped", "id", "index", "live", "name", "settled", "size", "start")
+
+    def __init__(self, m: Machine, name: str, start: int, live: bool) -> None:
+        self.name = name
+        self.id = ""
+        self.start = start
+        self.index = m.choice.next_index
+        self.live = live and m.choice.policy.arguments == "stream"
+        self.begun = False  # the client knows of it
+        self.dropped = False  # the policy wants no further call
+        self.size = 0
+        self.settled = 0
+
+    def raw(self) -> str:
+        """All its text, as long as the client knows nothing of it."""
+        raise NotImplementedError
+
+    def add(self, text: str) -> None:
+        """More of its text, which is no argument."""
+        raise NotImplementedError
+
+    def announce(self, m: Machine, named_until: int) -> None:
+        """Tell the client that the call begins; its name stands before `named_until`."""
+        self.begun = True
+        m.prose.call(m.pos)
+        admitted = m.choice.admit(m, self.name, self.id or None, self.start, named_until)
+        if admitted is None:
+            self.dropped = True
+            return
+        self.index, self.id = admitted
+        m.out.append(Begin(self.index, self.id, self.name, self.start, named_until))
+
+    def close(self, m: Machine, end: int) -> None:
+        """The call is over at `end`, complete or not; the machine forgets it."""
+        self.tell_dropped(m, end)
+        m.settled += end - self.start - self.settled
+        m.prose.call(end)
+        m.call = None
+
+    def tell_dropped(self, m: Machine, end: int) -> None:
+        """A call that the client does not get is named; one that was refused has been."""
+        if self.dropped and not m.choice.refuses(self.name):
+            m.found("call-after-first", self.start, end, tool=self.name)
+
+    def release(self, m: Machine) -> None:
+        """What looked like a call is text after all, unchanged."""
+        m.call = None
+        m.say_at(self.start, self.raw())
+
+    def overflow(self, m: Machine) -> None:
+        """The call is longer than the policy allows."""
+        limit = m.choice.policy.max_call_bytes
+        fate = "it was cut there" if self.begun else "it went on as text"
+        m.found("call-too-long", self.start, m.pos, tool=self.name or "?", limit=limit, fate=fate)
+        if self.begun:
+            self.flush(m)
+            self.close(m, m.pos)
+        else:
+            self.release(m)
+        m.restart()
+
+    def flush(self, m: Machine) -> None:
+        """What was read of the arguments leaves, as far as it is certain."""
+
+    def copied(self) -> OpenCall:
+        """A copy that shares its parts; the grammars copy theirs."""
+        twin = type(self).__new__(type(self))
+        for kind in type(self).__mro__:
+            for slot in getattr(kind, "__slots__", ()):
+                setattr(twin, slot, getattr(self, slot))
+        return twin

@@ -1,0 +1,210 @@
+"""What a machine has for the client, in order: prose, the beginning of a call, arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+
+class Piece(NamedTuple):
+    """Text of a channel; `start` is its first character's place in the channel."""
+
+    start: int
+    text: str
+
+
+class Begin(NamedTuple):
+    """A call begins; `start` and `end` say where its name stands."""
+
+    call: int
+    id: str
+    name: str
+    start: int
+    end: int
+
+
+class Arguments(NamedTuple):
+    """JSON text of a call's arguments, made from the characters `start` to `end`."""
+
+    call: int
+    text: str
+    start: int
+    end: int
+
+
+class Complete(NamedTuple):
+    """The call has all its arguments, which stand from `start` to `end`."""
+
+    call: int
+    start: int
+    end: int
+
+
+class Refusal(NamedTuple):
+    """The policy wants no call to this tool: the answer ends here, with an error."""
+
+    tool: str
+
+
+Op: TypeAlias = Piece | Begin | Arguments | Complete | Refusal
+
+
+def merged(ops: list[Op]) -> list[Op]:
+    """Neighbours joined: however many pieces a text fell into, the client gets it in one."""
+    runs: list[list[Op]] = []
+    end = -1
+    for op in ops:
+        if runs and _continues(runs[-1][0], end, op):
+            runs[-1].append(op)
+        else:
+            runs.append([op])
+        end = (
+            op.start + len(op.text) if isinstance(op, Piece) else op.end if isinstance(op, Arguments) else -1
+        )
+    return [run[0] if len(run) == 1 else _joined(run) for run in runs]
+
+
+def _continues(first: Op, end: int, op: Op) -> bool:
+    if isinstance(op, Piece):
+        return isinstance(first, Piece) and op.start == end
+    # Only what stands side by side, so that the span of the whole is that of its text.
+    return (
+        isinstance(op, Arguments)
+        and isinstance(first, Arguments)
+        and (op.call, op.start) == (first.call, end)
+    )
+
+
+def _joined(run: list[Op]) -> Op:
+    first, last = run[0], run[-1]
+    if isinstance(first, Piece):
+        return Piece(first.start, "".join(op.text for op in run if isinstance(op, Piece)))
+    assert isinstance(first, Arguments) and isinstance(last, Arguments)
+    text = "".join(op.text for op in run if isinstance(op, Arguments))
+    return Arguments(first.call, text, first.start, last.end)
+
+
+class Prose:
+    """Passes text on at once, but for whitespace at its end: a call may follow and swallow it.
+
+    After a call, whitespace stays behind until text follows it; alone it is dropped. Where the
+    policy drops what comes after a call, everything is, and one finding names it.
+    """
+
+    __slots__ = ("_drop", "_dropped", "_found", "_spaces", "_words", "out", "quiet", "settled")
+
+    def __init__(self, out: list[Op], drop: bool, found: Callable[[int, int], None]) -> None:
+        self.out = out
+        self.settled = 0
+        self.quiet = False  # nothing but whitespace since a call
+        self._drop = drop
+        self._found = found
+        self._spaces: list[Piece] = []
+        self._dropped: tuple[int, int] | None = None
+        self._words = False  # there is more than whitespace in what was dropped
+
+    def text(self, start: int, text: str) -> None:
+        if self._dropped is not None:
+            self._dropped = (self._dropped[0], start + len(text))
+            self._words = self._words or not text.isspace()
+            self.settled += len(text)
+            return
+        body = text.rstrip()
+        if not body:
+            self._spaces.append(Piece(start, text))
+            return
+        if self._spaces:
+            self._release()
+        self._emit(start, body)
+        self.quiet = False
+        if len(body) < len(text):
+            self._spaces.append(Piece(start + len(body), text[len(body) :]))
+
+    def call(self, end: int) -> None:
+        """A call was recognised that ends at `end`: the whitespace before it goes with it."""
+        self._forget()
+        self._report()
+        self.quiet = True
+        if self._drop:
+            self._dropped = (end, end)
+
+    def end(self) -> None:
+        """The answer is over: whitespace that followed text was text."""
+        if self.quiet:
+            self._forget()
+        else:
+            self._release()
+        self._report()
+
+    def _emit(self, start: int, text: str) -> None:
+        self.settled += len(text)
+        self.out.append(Piece(start, text))
+
+    def _release(self) -> None:
+        for start, text in self._spaces:
+            self._emit(start, text)
+        self._spaces = []
+
+    def _forget(self) -> None:
+        self.settled += sum(len(piece.text) for piece in self._spaces)
+        self._spaces = []
+
+    def _report(self) -> None:
+        if self._dropped is not None and self._words:
+            self._found(*self._dropped)
+        self._dropped = None
+        self._words = False
+
+    def clone(self, out: list[Op], found: Callable[[int, int], None]) -> Prose:
+        twin = Prose(out, self._drop, found)
+        twin.settled, twin.quiet = self.settled, self.quiet
+        twin._spaces = self._spaces.copy()
+        twin._dropped, twin._words = self._dropped, self._words
+        return twin
+
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)\Z")
+# A fence line is short; of a longer one the beginning tells all there is to know.
+_LINE_KEPT = 256
+
+
+class Fences:
+    """Sees every line of prose once. Only whole lines count, so a cut line cannot mislead it."""
+
+    __slots__ = ("_fence", "_line")
+
+    def __init__(self) -> None:
+        self._line = ""
+        self._fence = ""
+
+    @property
+    def open(self) -> bool:
+        return bool(self._fence)
+
+    def feed(self, text: str) -> None:
+        if "\n" not in text:
+            if len(self._line) < _LINE_KEPT:
+                self._line = (self._line + text)[:_LINE_KEPT]
+            return
+        first, *lines = text.split("\n")
+        self._end(self._line + first)
+        for line in lines[:-1]:
+            self._end(line)
+        self._line = lines[-1][:_LINE_KEPT]
+
+    def _end(self, line: str) -> None:
+        match = _FENCE.match(line[:_LINE_KEPT])
+        if not match:
+            return
+        fence, info = match.group(1), match.group(2)
+        if not self._fence:
+            if fence[0] == "~" or "`" not in info:
+                self._fence = fence
+        elif fence.startswith(self._fence) and not info.strip():
+            self._fence = ""
+
+    def clone(self) -> Fences:
+        twin = Fences()
+        twin._line, twin._fence = self._line, self._fence
+        return twin

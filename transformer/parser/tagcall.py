@@ -1,0 +1,451 @@
+"""The tag grammar: calls whose parameters are elements, `<name>value</name>` or `<parameter=name>value</parameter>`.
+
+The hard question of this grammar is where a value ends, because a value may contain anything, its own closing
+tag included. A closing tag ends the value only if structure follows it, so what is read after it waits in the
+call's *region* until that is decided; nothing is ever read twice. What a dialect adds is its tokens, its table
+and its few actions; the guards and actions that all of them share stand below.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from transformer.journal import Text
+from transformer.parser.machine import Machine, guard, size_of
+from transformer.parser.opencall import OpenCall
+from transformer.parser.output import Arguments, Complete
+from transformer.values.convert import convert, convert_repeated
+from transformer.values.literals import quote, trim
+from transformer.values.schema import Tool
+
+NAME_LIMIT = 256  # a longer "name" is text: nothing is held back for it without end
+
+# -- the arguments
+
+
+class Note(NamedTuple):
+    """Something to tell about the value at `start`."""
+
+    code: str
+    start: int
+    end: int
+    values: dict[str, object]
+
+
+class ArgumentText:
+    """Give it parameters in order; it gives the JSON text that may leave, and the rest at `finish`.
+
+    With `live`, parameters leave before the call is complete, and with `flow` a string leaves while
+    it arrives. An array may be given several times, so from
+    the first array on everything waits for the end of the call: order is kept. Whole and live
+    use the same code, so they cannot disagree.
+    """
+
+    __slots__ = (
+        "_blocked",
+        "_flow",
+        "_given",
+        "_live",
+        "_open",
+        "_streamed",
+        "_tail",
+        "_tool",
+        "_written",
+        "notes",
+    )
+
+    def __init__(self, tool: Tool | None, live: bool, flow: bool) -> None:
+        self._tool = tool
+        self._live = live
+        self._flow = live and flow
+        self._given: dict[str, list[tuple[str, int]]] = {}
+        self._written: set[str] = set()
+        self._blocked = False
+        self._open = False  # a string is being streamed
+        self._tail = ""  # its end, which may still be the newline before the closing tag
+        self._streamed = -1  # its characters that left; -1 before its first
+        self.notes: list[Note] = []
+
+    def open(self, name: str) -> str:
+        """A parameter begins."""
+        text = self._tool is None or self._tool.is_text(name)
+        self._open = self._flow and not self._blocked and text and name not in self._given
+        if not self._open:
+            return ""
+        self._tail, self._streamed = "", -1
+        return self._comma() + quote(name) + ':"'
+
+    def text(self, text: str) -> str:
+        """More of the open value, certain to be data."""
+        if not self._open:
+            return ""
+        tail = self._tail + text
+        if self._streamed < 0:
+            if tail in ("", "\r"):
+                self._tail = tail
+                return ""
+            self._streamed = 0
+            tail = tail.removeprefix("\r\n") if tail.startswith("\r\n") else tail.removeprefix("\n")
+        keep = 2 if tail.endswith("\r\n") else 1 if tail.endswith(("\n", "\r")) else 0
+        body = tail[: len(tail) - keep]
+        self._tail = tail[len(body) :]
+        self._streamed += len(body)
+        return quote(body)[1:-1]
+
+    def close(self, name: str, raw: str, start: int) -> str:
+        """A parameter is complete: its raw text, and where that begins."""
+        if self._open:
+            self._open = False
+            self._given[name] = [(raw, start)]
+            self._written.add(name)
+            return quote(trim(raw)[max(0, self._streamed) :])[1:]
+        if name in self._given:
+            self._repeat(name, raw, start)
+            return ""
+        self._given[name] = [(raw, start)]
+        self._blocked = self._blocked or not self._live or self._repeats(name)
+        return "" if self._blocked else self._write(name)
+
+    def finish(self) -> str:
+        """The call is complete: what has not left yet, and the closing brace."""
+        rest = "".join(self._write(name) for name in self._given if name not in self._written)
+        return rest + "}" if self._written else "{}"
+
+    def _repeat(self, name: str, raw: str, start: int) -> None:
+        if self._repeats(name):
+            self._given[name].append((raw, start))
+        else:
+            self.notes.append(Note("duplicate-parameter", start, start + len(raw), {"parameter": name}))
+
+    def _repeats(self, name: str) -> bool:
+        return self._tool is not None and self._tool.repeats(name)
+
+    def _comma(self) -> str:
+        return "," if self._written else "{"
+
+    def _write(self, name: str) -> str:
+        comma = self._comma()
+        self._written.add(name)
+        return f"{comma}{quote(name)}:{self._value(name)}"
+
+    def _value(self, name: str) -> str:
+        given = self._given[name]
+        tool = self._tool
+        if tool is None or not tool.knows(name):
+            return quote(trim(given[0][0]))
+        schema, root = tool.properties[name], tool.parameters
+        if len(given) > 1:
+            value = convert_repeated([raw for raw, _ in given], schema, root)
+        else:
+            value = convert(given[0][0], schema, root)
+        if not value.fits:
+            start, end = given[0][1], given[-1][1] + len(given[-1][0])
+            self.notes.append(
+                Note("value-not-of-type", start, end, {"parameter": name, "wanted": value.wanted})
+            )
+        return value.json
+
+    def clone(self) -> ArgumentText:
+        twin = ArgumentText(self._tool, self._live, self._flow)
+        twin._given = {name: texts.copy() for name, texts in self._given.items()}
+        twin._written = self._written.copy()
+        twin._blocked, twin._open = self._blocked, self._open
+        twin._tail, twin._streamed = self._tail, self._streamed
+        twin.notes = self.notes.copy()
+        return twin
+
+
+# -- the call
+
+
+class TagCall(OpenCall):
+    """The registers of an open call of a dialect whose parameters are tags.
+
+    Text of the call is kept in two parts: `past` is certain, `region` is the open value and what
+    may follow it. Offsets inside the region begin at the value's first character.
+    `end` is where the value ends if structure follows, `ahead` the elements looked ahead into
+    (their name, the end of the value if they turn out to be parameters, and where their own begins);
+    `elements` those of them that turned out to be whole (their name, where their value begins and ends).
+    """
+
+    __slots__ = (
+        "ahead", "arguments", "call_closer", "closer", "depth", "elements", "end", "given", "key", "key_start", "offered",
+        "pair", "past", "region", "region_start", "tool", "unsent",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        m: Machine,
+        name: str,
+        start: int,
+        live: bool = True,
+        closer: str | None = None,
+        call_closer: str | None = None,
+    ) -> None:
+        super().__init__(m, name, start, live)
+        self.closer = closer
+        self.call_closer = call_closer or f"</{name}>"
+        self.tool: Tool | None = m.tool(name)
+        self.offered = self.tool is not None
+        # A repair may end a value before what was read last, so there none leaves before its end.
+        self.arguments = ArgumentText(self.tool, self.live, m.choice.policy.malformed != "repair")
+        self.past = Text()
+        self.region = Text()
+        self.region_start = start
+        self.unsent = Text()  # of the open value: read, but not yet certain to be data
+        self.given: set[str] = set()
+        self.key = ""
+        self.key_start = start  # where the tag of the open parameter begins
+        self.end = -1
+        self.ahead: dict[str, tuple[int, int]] = {}
+        self.elements: list[tuple[str, int, int]] = []
+        self.depth = 0  # nested examples of this call that are open in the value
+        self.pair: int | None = None  # the first end of the value inside an example
+
+    def add(self, text: str) -> None:
+        self.region.append(text)
+        self.size += size_of(text)
+        if self.live:
+            self.unsent.append(text)
+
+    @property
+    def closing_tag(self) -> str:
+        """What ends the open value: the tag of its name, or the dialect's one word for all."""
+        return self.closer or f"</{self.key}>"
+
+    def raw(self) -> str:
+        return str(self.past) + str(self.region)
+
+    def open(self, m: Machine, key: str) -> None:
+        """What was read so far is certain, and the value of `key` begins after its tag."""
+        self.past.append(str(self.region))
+        self.region = Text()
+        self.region_start = m.pos
+        self.key = key
+        self.end = -1
+        self.ahead, self.elements = {}, []
+        self.depth = 0
+        self.pair = None
+        self.unsent = Text()
+        if self.live:
+            if not self.begun:
+                self.announce(m, m.pos)
+            self._send(m, self.arguments.open(key), m.pos)
+
+    def stream(self, m: Machine) -> None:
+        """More of the value was read; it may leave unless an end of the value is still in question."""
+        if self.live and not (self.ahead or self.depth or self.pair is not None):
+            self._send(m, self.arguments.text(str(self.unsent)), m.pos)
+            self.unsent = Text()
+
+    flush = stream
+
+    def commit(self, m: Machine, end: int) -> str:
+        """The open value ended at `end`; returns what follows it in the region."""
+        region = str(self.region)
+        self.given.add(self.key)
+        sent = self.arguments.close(self.key, region[:end], self.region_start)
+        self._send(m, sent, self.region_start + end)
+        return region[end:]
+
+    def cut_back(self, end: int) -> str:
+        """Forget what was read of the open value from `end` on, and return it."""
+        region = str(self.region)
+        sent = len(region) - self.unsent.size
+        self.region, self.unsent = Text(region[:end]), Text(region[sent:end])
+        self.size -= size_of(region[end:])
+        self.end, self.depth, self.pair = -1, 0, None
+        self.ahead, self.elements = {}, []
+        return region[end:]
+
+    def also(self, m: Machine, key: str, raw: str, start: int) -> None:
+        """A parameter that was looked ahead into and now stands."""
+        self.given.add(key)
+        if self.live:
+            self._send(m, self.arguments.open(key), start)
+        self._send(m, self.arguments.close(key, raw, start), start + len(raw))
+
+    def deliver(self, m: Machine, end: int) -> None:
+        """The call is complete at `end`: the client gets it, and the machine forgets it."""
+        if not self.begun:
+            self.announce(m, m.pos)
+        m.prose.call(end)
+        rest = self.arguments.finish()
+        if not self.dropped:
+            m.out.append(Arguments(self.index, rest, self.start + self.settled, end))
+            m.out.append(Complete(self.index, self.start, end))
+            for note in self.arguments.notes:
+                m.found(note.code, note.start, note.end, **note.values)
+        self.close(m, end)
+        m.prev = "\n"
+
+    def _send(self, m: Machine, text: str, upto: int) -> None:
+        if text and self.live and not self.dropped:
+            start = self.start + self.settled
+            m.out.append(Arguments(self.index, text, start, upto))
+            m.settled += upto - start
+            self.settled += upto - start
+
+    @property
+    def has_required(self) -> bool:
+        return self.tool is not None and set(self.tool.required) <= self.given
+
+    def ends_itself(self, raw: str) -> bool:
+        """The open value is whole without a closing tag: a number, a list, not text that may go on."""
+        tool = self.tool
+        if tool is None or not tool.knows(self.key) or tool.is_text(self.key):
+            return False
+        value = convert(raw, tool.properties[self.key], tool.parameters)
+        return value.fits and not value.json.startswith('"')
+
+    def clone(self) -> TagCall:
+        twin = self.copied()
+        assert isinstance(twin, TagCall)
+        twin.arguments = self.arguments.clone()
+        twin.past, twin.region, twin.unsent = self.past.clone(), self.region.clone(), self.unsent.clone()
+        twin.given, twin.ahead = self.given.copy(), self.ahead.copy()
+        twin.elements = self.elements.copy()
+        return twin
+
+
+# -- guards
+
+
+@guard("the client has a part of the call")
+def is_streamed(m: Machine, name: str) -> bool:
+    return bool(m.call.begun)
+
+
+@guard("an example in the value has an end of the value in it")
+def has_pair(m: Machine, name: str) -> bool:
+    return m.call.pair is not None
+
+
+@guard("an example inside the example is open")
+def in_inner_example(m: Machine, name: str) -> bool:
+    return bool(m.call.depth > 1)
+
+
+def may_repair(m: Machine, key: str) -> bool:
+    """The policy wants repairs, and the schema knows the parameter that is to be repaired."""
+    tool = m.call.tool
+    return m.choice.policy.malformed == "repair" and tool is not None and tool.knows(key)
+
+
+# -- actions
+
+
+def not_a_call(m: Machine, text: str, name: str) -> None:
+    m.call.release(m)
+    m.say(text)
+
+
+def open_parameter(m: Machine, text: str, name: str) -> None:
+    m.call.add(text)
+    m.call.open(m, name)
+    m.call.key_start = m.pos - len(text)
+
+
+def next_parameter(m: Machine, text: str, name: str) -> None:
+    """The value ended where it could, and another parameter begins."""
+    m.call.commit(m, m.call.end)
+    open_parameter(m, text, name)
+
+
+def data(m: Machine, text: str, name: str) -> None:
+    call: TagCall = m.call
+    call.end = -1
+    # TagCall.add, spelled out: it runs for every delta of a long value.
+    call.region.append(text)
+    call.size += len(text) if text.isascii() else len(text.encode())
+    if call.live:
+        call.unsent.append(text)
+        call.stream(m)
+
+
+def maybe_end(m: Machine, text: str, name: str) -> None:
+    """The value ends here, if structure follows."""
+    m.call.end = m.call.region.size
+    m.call.add(text)
+
+
+def open_example(m: Machine, text: str, name: str) -> None:
+    call: TagCall = m.call
+    call.end = -1
+    call.depth += 1
+    call.add(text)
+
+
+def close_example(m: Machine, text: str, name: str) -> None:
+    call: TagCall = m.call
+    call.depth -= 1
+    call.add(text)
+
+
+def close_in_example(m: Machine, text: str, name: str) -> None:
+    """Inside an example the closing tag of the open value is data, but it is remembered."""
+    call: TagCall = m.call
+    call.end = call.region.size if name in ("", call.key) else -1
+    call.add(text)
+
+
+def remember_end(m: Machine, text: str, name: str) -> None:
+    """Structure follows it, still inside the example: the end after all, should no other come."""
+    call: TagCall = m.call
+    if call.pair is None and call.end >= 0:
+        call.pair = call.end
+    call.add(text)
+
+
+def close_example_at_end(m: Machine, text: str, name: str) -> None:
+    remember_end(m, text, name)
+    m.call.depth -= 1
+
+
+def read_from_pair(m: Machine, text: str, name: str) -> None:
+    """The answer is over and the example never closed: the first end inside it was the end.
+
+    From there the text is read again, and this time no example is honoured: it would only wait
+    again for an end that cannot come.
+    """
+    call: TagCall = m.call
+    assert call.pair is not None
+    start = call.region_start + call.pair
+    m.found("ambiguous-end", start, m.pos, parameter=call.key, tool=call.name)
+    m.examples = False
+    m.again(start, call.cut_back(call.pair))
+
+
+def give_up(m: Machine, text: str, name: str) -> None:
+    """The answer is over inside the call: it is text."""
+    tell_unfinished(m, m.call.call_closer)
+    m.call.release(m)
+
+
+def leave_cut(m: Machine, text: str, name: str) -> None:
+    """The answer is over inside a call of which the client has a part: it stays as it is."""
+    call: TagCall = m.call
+    m.found("truncated-call", call.start, m.pos, tool=call.name, fate="the client keeps what it has of it")
+    call.close(m, m.pos)
+
+
+def tell_unfinished(m: Machine, closing: str) -> None:
+    """Say where an unfinished call went wrong, which the client gets as text."""
+    call: TagCall = m.call
+    if call.key and closing in str(call.region):
+        _tell_unclosed(m, closing)
+    elif call.offered or not m.choice.tools_known:
+        fate = "it went to the client as text"
+        m.found("truncated-call", call.start, m.pos, tool=call.name, fate=fate)
+
+
+def _tell_unclosed(m: Machine, closing: str) -> None:
+    """The call ends, but its value does not: there is no closing tag, or no structure after it."""
+    call: TagCall = m.call
+    if call.closing_tag not in str(call.region):
+        m.found(
+            "unclosed-parameter", call.key_start, m.pos, parameter=call.key, tool=call.name, closing=closing
+        )
+    elif call.offered:
+        reason = f"neither a parameter nor {closing} follows {call.closing_tag}"
+        m.found("malformed-call", call.key_start, m.pos, tool=call.name, reason=reason)

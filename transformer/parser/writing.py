@@ -1,0 +1,177 @@
+"""Writing calls: how a dialect puts a call into its own text, and what that text cannot carry.
+
+A writer does not trust itself: whatever is not plainly safe is read back by the dialect's own parser, and a
+finding names what would come out changed. Reading needs a whole transformer, so it is passed in.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from transformer.findings import note
+from transformer.jsonscan import Member, members, parsed
+from transformer.records import Finding
+from transformer.values.convert import convert
+from transformer.values.literals import quote, trim
+from transformer.values.schema import Tool
+
+# Whether a text, read with these tools, is exactly one call: to this name, with these arguments and this id.
+ReadsBack: TypeAlias = Callable[[str, Mapping[str, Tool], str, Any, str | None], bool]
+
+
+def packaged_template(file: str) -> str:
+    """The prompt template that stands beside the dialects of this package.
+
+    Read once, while the package is imported, by the same loader that reads its code: from here on a template is
+    a constant like any other, and a call does no I/O.
+    """
+    data = pkgutil.get_data("transformer.dialects", file)
+    assert data is not None
+    return data.decode("utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class IdForm:
+    """Ids that hold the tool's name, for dialects in which the model reads it there and nowhere else."""
+
+    make: Callable[[str, int], str]  # for the call of that number to that tool
+    names: Callable[[str, str], bool]  # whether an id names that tool
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """How one dialect writes a message with calls.
+
+    `call` takes the name, the arguments' JSON text, the offered tools, the id and a `ReadsBack`; it returns the
+    text of the call, and a finding for all that will not read back as it is.
+    """
+
+    call: Callable[[str, str, Mapping[str, Tool], str | None, ReadsBack], tuple[str, list[Finding]]]
+    calls: Callable[[Sequence[str]], str]  # all the calls of a message, whatever stands around them
+    gap: str  # between the message's text and its calls
+    ids: IdForm | None = None
+    tags: TagSyntax | None = None  # where parameters are tags
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class TagSyntax:
+    """What the dialects whose parameters are tags do not share."""
+
+    dialect: str
+    name: re.Pattern[str]  # what can stand in a tag
+    marks: re.Pattern[str]  # what may end a value
+    parameter: Callable[[str, str], str]
+    call: Callable[[str, Sequence[str]], str]
+    on_one_line: bool  # a short string stands directly between its tags
+
+
+def tag_writer(syntax: TagSyntax, between: str) -> Writer:
+    """The writer of a dialect whose parameters are tags; `between` stands between two calls."""
+    return Writer(
+        lambda name, arguments, tools, id, reads_back: _compose(syntax, name, arguments, tools, reads_back),
+        between.join,
+        "\n\n",
+        tags=syntax,
+    )
+
+
+def _compose(
+    syntax: TagSyntax, name: str, arguments: str, tools: Mapping[str, Tool], reads_back: ReadsBack
+) -> tuple[str, list[Finding]]:
+    """The call as text, and what will not read back the same."""
+    found = members(arguments.strip() or "{}")
+    if found is None:
+        raw = _SURROGATE.sub("\ufffd", arguments)
+        return syntax.call(name, [raw]), [note("arguments-not-json", tool=name)]
+    texts = {member.key: _text(member, syntax) for member in found}
+    reading = {member.key: _read(member, texts[member.key], tools.get(name)) for member in found}
+    told = [
+        _changed(syntax, name, member, reading[member.key])
+        for member in found
+        if reading[member.key] != member.value
+    ]
+    text = _write(syntax, name, texts)
+    if _is_plain(syntax, name, texts, tools.get(name)):
+        return text, told
+    # A tool matters to the reader only where its name stands in the text; the others would only cost time.
+    near = {other: tool for other, tool in tools.items() if other in text}
+    for attempt in (text, _write(syntax, name, _escaped(found, texts))):
+        if reads_back(attempt, near, name, reading, None):
+            return attempt, told
+    return text, [*told, _reason(syntax, name, texts)]
+
+
+def _write(syntax: TagSyntax, name: str, texts: Mapping[str, str]) -> str:
+    return syntax.call(name, [syntax.parameter(key, text) for key, text in texts.items()])
+
+
+def _text(member: Member, syntax: TagSyntax) -> str:
+    """The value between its tags. The reader takes one newline off each end, so one is put there."""
+    if not isinstance(member.value, str):
+        return member.raw
+    # Half of a surrogate pair cannot be sent to anybody; the comparison tells that it changed.
+    text = _SURROGATE.sub("\ufffd", member.value)
+    if syntax.on_one_line and "\n" not in text:
+        return text
+    # Behind a lone CR a line feed would look like the second half of one newline.
+    return f"\n{text}\r\n" if text.endswith("\r") else f"\n{text}\n"
+
+
+def _read(member: Member, text: str, tool: Tool | None) -> Any:
+    """What the reader will make of the text."""
+    if tool is None or not tool.knows(member.key) or tool.is_text(member.key):
+        return trim(text)
+    return parsed(convert(text, tool.properties[member.key], tool.parameters).json)
+
+
+def _is_plain(syntax: TagSyntax, name: str, texts: Mapping[str, str], tool: Tool | None) -> bool:
+    """Nothing in it can be mistaken for structure, so that it need not be read back to be sure."""
+    if tool is None or name in texts or not all(map(syntax.name.fullmatch, (name, *texts))):
+        return False
+    return all(tool.knows(key) and "<" not in text for key, text in texts.items())
+
+
+def _escaped(found: Iterable[Member], texts: Mapping[str, str]) -> dict[str, str]:
+    """In JSON text a `<` stands only inside strings, where it can be written as an escape."""
+    containers = {member.key for member in found if isinstance(member.value, list | dict)}
+    return {key: text.replace("<", "\\u003c") if key in containers else text for key, text in texts.items()}
+
+
+def _changed(syntax: TagSyntax, name: str, member: Member, read: Any) -> Finding:
+    return note(
+        "value-not-carried",
+        parameter=member.key,
+        tool=name,
+        given=_excerpt(member.raw),
+        dialect=syntax.dialect,
+        read=_excerpt(quote(read) if isinstance(read, str) else _words(read)),
+    )
+
+
+def _reason(syntax: TagSyntax, name: str, texts: Mapping[str, str]) -> Finding:
+    names = (name, *texts)
+    if all(map(syntax.name.fullmatch, names)):
+        for key, text in texts.items():
+            if any(mark[1] in ("", *names) for mark in syntax.marks.finditer(text)):
+                return note("value-contains-its-end", parameter=key, tool=name, dialect=syntax.dialect)
+    return note("call-not-carried", tool=name, dialect=syntax.dialect)
+
+
+def _words(read: Any) -> str:
+    if isinstance(read, tuple):
+        return str(read[0])
+    if isinstance(read, list | dict):
+        return "an array" if isinstance(read, list) else "an object"
+    return {True: "true", False: "false", None: "null"}[read]
+
+
+def _excerpt(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
