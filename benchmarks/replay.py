@@ -32,10 +32,10 @@ from benchmarks.load import event  # noqa: E402
 from benchmarks.stepping import SIZE, Cost, step_through  # noqa: E402
 from tests.ui.terminal import Program  # noqa: E402
 from transformer import StreamTransformer  # noqa: E402
-from workbench.player.tailing import Tail  # noqa: E402
-from workbench.recipe import Wishes, make_recipe
-from workbench.sources.reels import tokens  # noqa: E402
-from workbench.tape import dump_line, end_line, make_header, read_line, sent_line, status_line
+from workbench.replay.lines import Tail  # noqa: E402
+from workbench.replay.sources import tokens  # noqa: E402
+from workbench.tape.format import dump_line, end_line, make_header, read_line, sent_line, status_line
+from workbench.tape.recipe import Wishes, make_recipe
 
 SHORT = 100
 FIRST_FRAME = 0.5  # seconds

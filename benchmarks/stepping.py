@@ -13,8 +13,8 @@ from typing import Any
 from textual import events
 from textual.keys import _character_to_key
 
-from workbench.recipe import Wishes
-from workbench.sources.places import openings_of
+from workbench.replay.sources import replayables_of
+from workbench.tape.recipe import Wishes
 from workbench.ui.app import ReplayApp
 
 SIZE = (200, 50)
@@ -114,7 +114,7 @@ class Stepper:
 
 
 async def step_through(tape: Path, steps: int) -> dict[str, list[Cost]]:
-    app = ReplayApp(openings_of([str(tape)], Wishes()), pick=False)
+    app = ReplayApp(replayables_of([str(tape)], Wishes()), pick=False)
     async with app.run_test(size=SIZE):
         stepper = Stepper(app)
         await stepper.until(lambda: hasattr(app.screen, "view"), "the replay screen")

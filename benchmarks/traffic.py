@@ -15,7 +15,7 @@ from tests.answers import Answer, Close, Finish, Head, Reset, Send, failure, str
 from tests.connection import Seen
 from tests.e2e.dialogues import Call, written
 from tests.helpers import META, Result, message, message_result, result, stream_of, tool
-from workbench.chunks import Chunking
+from workbench.tape.inputs import Chunking
 
 STRING = {"type": "string"}
 TOOLS = [tool("write", {"filePath": STRING, "content": STRING})]

@@ -31,8 +31,8 @@ from benchmarks.load import Load, Measured, event, measure, upstream  # noqa: E4
 from tests.proxies import running_proxy  # noqa: E402
 from tests.ui.terminal import Program  # noqa: E402
 from transformer import StreamTransformer  # noqa: E402
-from workbench.library.rebuilding import rebuild  # noqa: E402
-from workbench.tape import dump_line, end_line, make_header, read_line, sent_line, status_line
+from workbench.library.index import rebuild  # noqa: E402
+from workbench.tape.format import dump_line, end_line, make_header, read_line, sent_line, status_line
 
 READS = 100_000
 LIVE = Load(4, 800, 0.01)

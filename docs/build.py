@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from transformer import DIALECTS
-from workbench.commands.dialects import diagram, table
+from workbench.cli.dialects import diagram, table
 
 HERE = Path(__file__).resolve().parent
 

@@ -21,13 +21,15 @@ sys.path[0] = str(DOCS.parent)
 
 from textual.pilot import Pilot  # noqa: E402
 
-from workbench.demo.first import first_tape  # noqa: E402
-from workbench.demo.tips import Tips  # noqa: E402
-from workbench.library.rebuilding import rebuild  # noqa: E402
-from workbench.paths import samples_dir  # noqa: E402
-from workbench.recipe import Wishes  # noqa: E402
-from workbench.sources.places import openings_of  # noqa: E402
-from workbench.tape import Tape, dump_tape, make_header, read_tape
+from workbench.demo.launch import (
+    Tips,  # noqa: E402
+    first_tape,  # noqa: E402
+)
+from workbench.files import samples_dir  # noqa: E402
+from workbench.library.index import rebuild  # noqa: E402
+from workbench.replay.sources import replayables_of  # noqa: E402
+from workbench.tape.format import Tape, dump_tape, make_header, read_tape
+from workbench.tape.recipe import Wishes  # noqa: E402
 from workbench.ui.app import ReplayApp, WorkbenchApp
 from workbench.ui.screens.stream import StreamScreen  # noqa: E402
 
@@ -133,7 +135,7 @@ async def step_through(picture: Picture) -> str:
     """The same in the replay, on a sample."""
     picks = picture.replay == "samples"
     name = picture.replay if picks else str(samples_dir() / f"{picture.replay}.jsonl")
-    app = Steps(openings_of([name], Wishes()), pick=picks)
+    app = Steps(replayables_of([name], Wishes()), pick=picks)
     async with app.run_test(size=picture.size) as pilot:
         await until(pilot, lambda: picks or app.screen.player is not None)  # type: ignore[attr-defined]
         await settle(pilot)
@@ -171,7 +173,7 @@ def main() -> None:
 
 
 def save(picture: Picture, library: Path) -> None:
-    with patch("workbench.ui.holding.time.time", lambda: NOW + 14.2):
+    with patch("workbench.ui.widgets.panes.time.time", lambda: NOW + 14.2):
         svg = asyncio.run(step_through(picture) if picture.replay else take(picture, library))
     path = DOCS / f"{picture.name}.svg"
     path.write_text(svg, encoding="utf-8")

@@ -19,8 +19,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from samples.cases import CASES, Case, Meta
 from transformer import Finding, StreamTransformer
-from workbench.recipe import Wishes, make_recipe
-from workbench.tape import Line, Tape, dump_tape, end_line, make_header, read_line, sent_line, status_line
+from workbench.tape.format import (
+    Line,
+    Tape,
+    dump_tape,
+    end_line,
+    make_header,
+    read_line,
+    sent_line,
+    status_line,
+)
+from workbench.tape.recipe import Wishes, make_recipe
 
 SAMPLES = Path(__file__).resolve().parent
 FIRST_DAY = datetime(2026, 8, 3, 9, tzinfo=UTC)

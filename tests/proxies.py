@@ -16,7 +16,7 @@ from pathlib import Path
 from queue import Empty, Queue
 
 from tests.upstream import ScriptedUpstream
-from workbench.tape import Tape, TapeError, read_tape
+from workbench.tape.format import Tape, TapeError, read_tape
 
 ROOT = Path(__file__).parents[1]
 START_SECONDS = 20

@@ -113,7 +113,7 @@ def test_ci_runs_the_readmes_test_command_and_no_other(tmp_path: Path):
 def test_the_project_says_what_it_is():
     project = PROJECT["project"]
     assert project["name"] == "toolcall-workbench"
-    assert project["scripts"] == {"workbench": "workbench.cli:main"}
+    assert project["scripts"] == {"workbench": "workbench.cli.main:main"}
     assert project["requires-python"] == ">=3.11"
     assert project["license"] == "MIT"
     assert (ROOT / "LICENSE").read_text().startswith("MIT License")

@@ -26,9 +26,9 @@ from tests.helpers import (
 )
 from transformer import Delta, StreamTransformer
 from transformer.journal import Keep
-from workbench.chunks import Chunking
-from workbench.recipe import Wishes, make_recipe
-from workbench.tape import Tape, read_tape
+from workbench.tape.format import Tape, read_tape
+from workbench.tape.inputs import Chunking
+from workbench.tape.recipe import Wishes, make_recipe
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 FILES = sorted(path.relative_to(SAMPLES).as_posix() for path in SAMPLES.glob("*/*.jsonl"))

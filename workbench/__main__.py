@@ -1,6 +1,8 @@
 """`python -m workbench` is the command `workbench`."""
 
-from workbench.cli import main
+from __future__ import annotations
+
+from workbench.cli.main import main
 
 if __name__ == "__main__":
     main()

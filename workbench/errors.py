@@ -1,4 +1,4 @@
-"""The one exception whose message is meant for the user: the command prints it and exits with 2."""
+"""The one exception whose message is meant for the user: the command line prints it and exits with 2."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class UserError(typer.BadParameter):
         return self.message
 
     def show(self, file: IO[Any] | None = None) -> None:
-        from workbench.output import say
+        from workbench.text import say
 
         for line in f"workbench: {self.message}".split("\n"):
             say(line)

@@ -10,7 +10,7 @@ from typing import Any
 from tests.answers import Answer, Send, stream
 from tests.connection import Seen
 from tests.helpers import JSON, META, stream_of
-from workbench.chunks import Chunking
+from workbench.tape.inputs import Chunking
 
 TITLE = "You are a title generator"
 

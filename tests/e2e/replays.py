@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from transformer import StreamTransformer
-from workbench.recipe import Wishes, make_recipe
-from workbench.tape import Tape
+from workbench.tape.format import Tape
+from workbench.tape.recipe import Wishes, make_recipe
 
 
 def check_replay(tape: Tape) -> None:

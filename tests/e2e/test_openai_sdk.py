@@ -20,8 +20,8 @@ from tests.e2e.replays import check_replay
 from tests.helpers import JSON, META, message, stream_of, tool
 from tests.proxies import Proxy, running_proxy
 from tests.upstream import ScriptedUpstream, free_port
-from workbench.chunks import Chunking
-from workbench.tape import Tape
+from workbench.tape.format import Tape
+from workbench.tape.inputs import Chunking
 
 STRING = {"type": "string"}
 # The SDK's stream() takes only strict tools.

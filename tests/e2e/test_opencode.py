@@ -14,7 +14,7 @@ from tests.e2e.replays import check_replay
 from tests.helpers import META, stream_of
 from tests.proxies import running_proxy
 from tests.upstream import ScriptedUpstream
-from workbench.tape import Tape, dump_tape
+from workbench.tape.format import Tape, dump_tape
 
 DIALECTS = ("roo-xml", "qwen3-coder", "kimi-k2")
 

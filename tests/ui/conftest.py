@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.library.rebuilding import rebuild
-from workbench.paths import samples_dir
+from workbench.files import samples_dir
+from workbench.library.index import rebuild
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.helpers import chunk, sse, tool
-from workbench.library.rebuilding import rebuild
-from workbench.tape import Line, dump_line, end_line, finding_line, make_header, read_line, status_line
+from workbench.library.index import rebuild
+from workbench.tape.format import Line, dump_line, end_line, finding_line, make_header, read_line, status_line
 
 # What a terminal would obey. The numbers are ones that no honest program writes, so that they can be found.
 SEQUENCES = (

@@ -11,15 +11,13 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from workbench.paths import samples_dir
-from workbench.player.panes import Pane
-from workbench.player.player import Player
-from workbench.recipe import Wishes
-from workbench.sources.composing import Compose
-from workbench.sources.places import openings_of
+from workbench.files import samples_dir
+from workbench.replay.player import Pane, Player
+from workbench.replay.sources import Compose, replayables_of
+from workbench.tape.recipe import Wishes
 from workbench.ui.app import ReplayApp
 from workbench.ui.screens.replay import ReplayScreen
-from workbench.ui.widgets.tapepane import TapePane
+from workbench.ui.widgets.panes import TapePane
 
 
 class Replayer:
@@ -110,7 +108,7 @@ async def replaying(
     compose: Compose | None = None,
     **wishes: Any,
 ) -> AsyncIterator[Replayer]:
-    openings = openings_of([str(file) for file in files], Wishes(**wishes), None, None) if files else []
+    openings = replayables_of([str(file) for file in files], Wishes(**wishes), None, None) if files else []
     app = ReplayApp(openings, pick=pick, compose=compose)
     async with app.run_test(size=size, notifications=True) as pilot:
         replayer = Replayer(app, pilot)

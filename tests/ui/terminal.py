@@ -157,7 +157,7 @@ class Program:
 
     def proxy(self) -> int:
         """The process id of the proxy that it started."""
-        (pid,) = (pid for pid, command in self.family().items() if "'workbench.cli'" in command)
+        (pid,) = (pid for pid, command in self.family().items() if "'workbench.cli.main'" in command)
         return pid
 
     def gone(self, timeout: float = PATIENCE) -> bool:

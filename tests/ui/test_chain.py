@@ -9,8 +9,8 @@ import pytest
 
 from tests.helpers import chunk, sse
 from tests.ui.views import HOSTILE, SIZES, run, shown, write_tape
-from workbench.tape import make_header
-from workbench.ui.screens.chain import ChainScreen
+from workbench.tape.format import make_header
+from workbench.ui.screens.session import ChainScreen
 
 
 def call(number: int, arguments: str = '{"path":"a"}', name: str = "read_file") -> bytes:

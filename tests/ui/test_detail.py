@@ -12,16 +12,13 @@ import pytest
 from tests.helpers import chunk, sse
 from tests.ui.views import SIZES, hostile_player, played, run, sample, shown
 from transformer import Delta, Finding, Transition
-from workbench.paths import samples_dir
-from workbench.player.panes import Pane
-from workbench.player.player import Player
-from workbench.tape import Line
-from workbench.ui.rowdata import bytes_about, json_about
-from workbench.ui.rowfacts import about
+from workbench.files import samples_dir
+from workbench.replay.player import Pane, Player
+from workbench.tape.format import Line
+from workbench.ui.rowfacts import about, bytes_about, json_about
 from workbench.ui.screens.detail import DetailScreen
 from workbench.ui.widgets.document import Document, Prose
-from workbench.ui.widgets.hexdump import HexDump
-from workbench.ui.widgets.jsontext import JsonText, pretty
+from workbench.ui.widgets.payload import HexDump, JsonText, pretty
 from workbench.ui.widgets.rowpane import RowPane
 from workbench.ui.widgets.textpane import TextPane
 

@@ -13,15 +13,15 @@ import pytest
 
 from tests.helpers import chunk
 from tests.ui.replays import replaying, tape
-from workbench.paths import samples_dir
-from workbench.player.panes import Pane
-from workbench.player.reel import Reel
-from workbench.tape import Line, dump_line, end_line, make_header, read_line
-from workbench.ui import trials
+from workbench.analysis.variants.changes import Cut, Split, Switch
+from workbench.files import samples_dir
+from workbench.replay.lines import MemoryTape
+from workbench.replay.player import Pane
+from workbench.tape.format import Line, dump_line, end_line, make_header, read_line
+from workbench.ui.screens import whatif as trials
+from workbench.ui.screens.detail import WhyScreen
 from workbench.ui.screens.table import TableScreen
-from workbench.ui.screens.why import WhyScreen
-from workbench.ui.widgets.position import PositionBar
-from workbench.variants.changes import Cut, Split, Switch
+from workbench.ui.widgets.bars import PositionBar
 
 SAMPLE = samples_dir() / "roo-xml" / "unclosed-parameter.jsonl"
 CALLS = samples_dir() / "qwen3-coder" / "good-two-calls.jsonl"
@@ -194,7 +194,7 @@ async def test_undo_before_the_differences_are_known(shelf: Shelf):
 
 @pytest.mark.parametrize("key", ["<", "escape", "w", "space"])
 async def test_a_key_stops_a_run(monkeypatch: pytest.MonkeyPatch, key: str):
-    monkeypatch.setattr("workbench.ui.running.hits", lambda *_: repeat(None))
+    monkeypatch.setattr("workbench.ui.screens.tapenotes.hits", lambda *_: repeat(None))
     async with replaying(SAMPLE) as replay:
         await replay.press("b")
         await replay.type("state:value")
@@ -232,7 +232,7 @@ async def test_nothing_is_left_of_the_tape_before(tmp_path: Path):
         await replay.press(">", "/")
         await replay.type("path")
         replay.screen.openings[1].path = broken
-        replay.screen.openings[1]._make = lambda: Reel("x", {}, ())
+        replay.screen.openings[1]._make = lambda: MemoryTape("x", {}, ())
         replay.screen.open_number(1)
         assert not replay.screen._search
         assert replay.screen.replay.message.rows == [] and "step 41" not in replay.text

@@ -6,14 +6,13 @@ import pytest
 from textual.screen import Screen
 
 from tests.ui.views import SIZES, run, sample, shown
-from workbench.player.panes import Pane
-from workbench.ui.screens.chain import ChainScreen
+from workbench.replay.player import Pane
 from workbench.ui.screens.detail import DetailScreen
 from workbench.ui.screens.edit import EditScreen
-from workbench.ui.screens.help import HelpScreen
 from workbench.ui.screens.request import RequestScreen
+from workbench.ui.screens.session import ChainScreen
 from workbench.ui.screens.table import TableScreen
-from workbench.ui.screens.view import ViewScreen
+from workbench.ui.screens.view import HelpScreen, ViewScreen
 from workbench.ui.widgets.textpane import TextPane
 
 

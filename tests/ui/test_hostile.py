@@ -10,7 +10,7 @@ import pytest
 
 from tests.ui.hostile import BIDI, CONTROLS, HOSTILE, INVISIBLE, SEQUENCES, hostile_library
 from tests.ui.terminal import Terminal
-from workbench.visible import visible_line
+from workbench.text import visible_line
 
 # What Textual itself writes: styles, places, modes, questions about modes, the keyboard protocol.
 _OWN = re.compile(

@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 from rich.style import Style
 
-from workbench.paths import samples_dir
-from workbench.player.player import Player
-from workbench.player.reel import Reel
-from workbench.player.tailing import Tail
-from workbench.tape import Line, Tape, read_tape
+from workbench.files import samples_dir
+from workbench.replay.lines import MemoryTape, Tail
+from workbench.replay.player import Player
+from workbench.tape.format import Line, Tape, read_tape
 from workbench.ui.widgets.replayview import ReplayView
 from workbench.ui.widgets.rowpane import RowPane
 
@@ -35,7 +34,7 @@ class Shown:
 
     def __init__(self, player: Player) -> None:
         self.view = ReplayView()
-        self.view.source = Reel("sample", player.header, ())
+        self.view.source = MemoryTape("sample", player.header, ())
         self.view.source.player = player
         for pane in self.view.panes:
             pane.play(player, -1)

@@ -12,29 +12,25 @@ import pytest
 
 from tests.helpers import sse, stream_of
 from tests.ui.views import HOSTILE, ViewApp, run, shown, write_tape
-from workbench.paths import samples_dir
-from workbench.player.reel import Source
-from workbench.recipe import Wishes
-from workbench.sources.appraisal import appraise
-from workbench.sources.opening import Opening
-from workbench.sources.places import openings_of
-from workbench.tape import make_header
-from workbench.ui.appraising import SMALL
-from workbench.ui.screens.help import HelpScreen
-from workbench.ui.screens.picker import PickerScreen
-from workbench.ui.sieve import Sort
-from workbench.ui.widgets.openinglist import OpeningList
+from workbench.analysis.appraisal import SMALL, appraise
+from workbench.files import samples_dir
+from workbench.replay.lines import LineSource
+from workbench.replay.sources import Replayable, replayables_of
+from workbench.tape.format import make_header
+from workbench.tape.recipe import Wishes
+from workbench.ui.screens.picker import OpeningList, PickerScreen, Sort
+from workbench.ui.screens.view import HelpScreen
 from workbench.ui.widgets.rowpane import RowPane
 
 ALL_SIZES = [(80, 24), (120, 40), (200, 50)]
 
 
-def fresh_samples() -> list[Opening]:
-    return openings_of([str(samples_dir())], Wishes())
+def fresh_samples() -> list[Replayable]:
+    return replayables_of([str(samples_dir())], Wishes())
 
 
 @cache
-def samples() -> list[Opening]:
+def samples() -> list[Replayable]:
     """With what is to be said of them: looking into all of them takes most of a test's time."""
     openings = fresh_samples()
     for opening in openings:
@@ -44,7 +40,7 @@ def samples() -> list[Opening]:
     return openings
 
 
-def number_of(openings: Sequence[Opening], name: str) -> int:
+def number_of(openings: Sequence[Replayable], name: str) -> int:
     folder, _, title = name.partition("/")
     return next(at for at, one in enumerate(openings) if (one.folder, one.title) == (folder, title))
 
@@ -271,13 +267,13 @@ def test_ten_thousand_are_listed_at_once_and_only_the_seen_ones_are_opened(tmp_p
     source = (samples_dir() / "roo-xml" / "good-read.jsonl").read_bytes()
     for number in range(200):
         (tmp_path / f"{number:03}.jsonl").write_bytes(source)
-    few = openings_of([str(tmp_path)], Wishes())
+    few = replayables_of([str(tmp_path)], Wishes())
     opened: list[str] = []
 
-    def watched(opening: Opening) -> Opening:
+    def watched(opening: Replayable) -> Replayable:
         real = opening.open
 
-        def noted() -> Source:
+        def noted() -> LineSource:
             opened.append(opening.title)
             return real()
 
@@ -285,7 +281,7 @@ def test_ten_thousand_are_listed_at_once_and_only_the_seen_ones_are_opened(tmp_p
         return opening
 
     openings = [watched(few[0])] + [
-        watched(one) for _ in range(50) for one in openings_of([str(tmp_path)], Wishes())
+        watched(one) for _ in range(50) for one in replayables_of([str(tmp_path)], Wishes())
     ]
 
     async def look() -> None:
@@ -303,7 +299,7 @@ def test_ten_thousand_are_listed_at_once_and_only_the_seen_ones_are_opened(tmp_p
 
 def test_a_large_tape_is_left_for_later(tmp_path: Path):
     path = write_tape(tmp_path / "large.jsonl", make_header("large", "roo-xml"), [b"x" * SMALL])
-    openings = openings_of([str(path), str(samples_dir() / "roo-xml" / "good-read.jsonl")], Wishes())
+    openings = replayables_of([str(path), str(samples_dir() / "roo-xml" / "good-read.jsonl")], Wishes())
 
     async def look() -> None:
         async with shown(PickerScreen(openings)) as app:
@@ -318,7 +314,7 @@ def test_a_large_tape_is_left_for_later(tmp_path: Path):
 
 
 def test_what_cannot_be_opened_says_why(tmp_path: Path):
-    openings = openings_of([str(tmp_path / "gone.jsonl"), str(samples_dir() / "kimi-k2")], Wishes())
+    openings = replayables_of([str(tmp_path / "gone.jsonl"), str(samples_dir() / "kimi-k2")], Wishes())
 
     async def look() -> None:
         async with shown(PickerScreen(openings)) as app:
@@ -336,7 +332,7 @@ def test_a_tape_that_has_grown_is_looked_into_again(tmp_path: Path):
     header, _, rest = whole.partition(b"\n")
     running = header.replace(b'{"tape": 1', b'{"tape": 1, "pid": %d' % os.getpid())
     path.write_bytes(running + b"\n" + rest.partition(b"\n")[0] + b"\n")
-    openings = openings_of([str(path)], Wishes())
+    openings = replayables_of([str(path)], Wishes())
 
     async def look(sign: str) -> None:
         async with shown(PickerScreen(openings)) as app:
@@ -359,7 +355,7 @@ def test_hostile_names_texts_and_abouts_are_drawn_and_not_obeyed(
     header = make_header(HOSTILE, "roo-xml", model=HOSTILE, policy={"malformed": HOSTILE})
     write_tape(folder / "b\x1b]0;t\x07\n[bold].jsonl", header, [stream_of(HOSTILE)])
     write_tape(folder / "c.jsonl", make_header(HOSTILE, "roo-xml"), [sse("no json"), stream_of(HOSTILE)])
-    openings = openings_of([str(tmp_path)], Wishes())
+    openings = replayables_of([str(tmp_path)], Wishes())
 
     async def look() -> None:
         for size in ALL_SIZES:

@@ -8,9 +8,13 @@ import pytest
 from textual.app import App
 from textual.widgets import Button, Static
 
-from workbench.child import Death
-from workbench.ui.screens.problem import OTHER_PORT, QUIT, READ_ONLY, RETRY, ProblemScreen
-from workbench.ui.screens.problems import (
+from workbench.proxy.process import Death
+from workbench.ui.screens.problem import (
+    OTHER_PORT,
+    QUIT,
+    READ_ONLY,
+    RETRY,
+    ProblemScreen,
     no_configuration,
     port_taken,
     proxy_died,

@@ -10,19 +10,18 @@ import pytest
 
 from tests.ui.replays import Replayer, replaying, tape
 from transformer import Delta, Finding, Transition
-from workbench.paths import samples_dir
-from workbench.player.panes import Pane, Rows
-from workbench.recipe import Wishes
-from workbench.sources.opening import tape_opening
-from workbench.tape import Line, dump_line, end_line, make_header, read_line
+from workbench.analysis.variants.changes import Cut
+from workbench.files import samples_dir
+from workbench.replay.player import Pane, Rows
+from workbench.replay.sources import tape_replayable
+from workbench.tape.format import Line, dump_line, end_line, make_header, read_line
+from workbench.tape.recipe import Wishes
 from workbench.ui.app import ReplayApp
-from workbench.ui.screens.difference import DifferenceScreen
-from workbench.ui.screens.help import HelpScreen
-from workbench.ui.screens.listing import ListScreen
+from workbench.ui.screens.detail import DifferenceScreen
 from workbench.ui.screens.picker import PickerScreen
 from workbench.ui.screens.replay import ReplayScreen
-from workbench.ui.widgets.position import PositionBar
-from workbench.variants.changes import Cut
+from workbench.ui.screens.view import HelpScreen, ListScreen
+from workbench.ui.widgets.bars import PositionBar
 
 SAMPLE = samples_dir() / "roo-xml" / "unclosed-parameter.jsonl"
 CALLS = samples_dir() / "qwen3-coder" / "good-two-calls.jsonl"
@@ -195,7 +194,7 @@ async def test_playing_as_fast_as_possible_reaches_the_end():
 
 async def test_playing_takes_the_time_it_took(monkeypatch: pytest.MonkeyPatch):
     now = 100.0
-    monkeypatch.setattr("workbench.ui.playing.monotonic", lambda: now)
+    monkeypatch.setattr("workbench.ui.screens.replay.monotonic", lambda: now)
     async with replaying(SAMPLE) as replay:
         await replay.press("<", "space")
         assert "playing at 1×" in replay.screen.replay.position.words
@@ -441,7 +440,7 @@ async def test_what_cannot_be_opened_says_why(tmp_path: Path):
     """A file may break after it was listed."""
     path = tmp_path / "broken.jsonl"
     path.write_text('{"tape": 1, "dial\n')
-    app = ReplayApp([tape_opening(path, path.name, "", Wishes())])
+    app = ReplayApp([tape_replayable(path, path.name, "", Wishes())])
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         replay = Replayer(app, pilot)
         await replay.until(lambda: "half written" in replay.text, "the reason")
@@ -455,7 +454,7 @@ async def test_what_cannot_be_opened_says_why(tmp_path: Path):
 async def test_a_tape_that_has_only_just_begun(tmp_path: Path):
     path = tmp_path / "young.jsonl"
     path.write_text('{"tape": 1, "dial')
-    app = ReplayApp([tape_opening(path, path.name, "", Wishes())])
+    app = ReplayApp([tape_replayable(path, path.name, "", Wishes())])
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         replay = Replayer(app, pilot)
         await replay.until(lambda: "waiting: the first line" in replay.text, "it waits")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.ui.terminal import Terminal
-from workbench.paths import samples_dir
+from workbench.files import samples_dir
 
 SAMPLE = samples_dir() / "roo-xml" / "unclosed-parameter.jsonl"
 

@@ -14,8 +14,8 @@ from tests.ui.views import HOSTILE, SIZES, ViewApp, hostile_player, hostile_tool
 from tests.upstream import stream
 from tests.workbench.proxy.conftest import Bench, running_bench
 from transformer import BUILTIN_TEMPLATES, transform_request
-from workbench.player.player import Player
-from workbench.tape import finding_line
+from workbench.replay.player import Player
+from workbench.tape.format import finding_line
 from workbench.ui.screens.edit import EditScreen, check_body, check_template
 from workbench.ui.screens.request import RequestScreen
 from workbench.ui.widgets.diffview import folded, pairs

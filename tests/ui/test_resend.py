@@ -13,9 +13,8 @@ from tests.helpers import stream_of
 from tests.upstream import free_port, stream
 from tests.workbench.proxy.conftest import Bench, running_bench, wait_for
 from workbench.errors import UserError
-from workbench.proxy.registration import Registration, register
-from workbench.resend import Resend, Sent, resend
-from workbench.tape import read_tape
+from workbench.proxy.registration import Registration, Resend, Sent, register, resend
+from workbench.tape.format import read_tape
 
 
 @pytest.fixture(scope="module")

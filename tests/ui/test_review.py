@@ -13,15 +13,15 @@ from textual import events
 
 from tests.ui.conftest import make_library
 from tests.ui.test_stream import SAMPLES, driving
-from workbench.demo.tips import Tips
-from workbench.library.rebuilding import rebuild
-from workbench.paths import samples_dir
-from workbench.player.panes import Pane
-from workbench.player.tailing import Tail
-from workbench.ui.catalogue import Catalogue
+from workbench.demo.launch import Tips
+from workbench.files import samples_dir
+from workbench.library.index import rebuild
+from workbench.replay.lines import Tail
+from workbench.replay.player import Pane
 from workbench.ui.display import shortened
-from workbench.ui.holding import alarm
 from workbench.ui.screens.stream import StreamScreen
+from workbench.ui.widgets.exchanges import Catalogue
+from workbench.ui.widgets.panes import alarm
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.ui.conftest import make_library
-from workbench.paths import samples_dir
-from workbench.recipe import Wishes
-from workbench.sources.places import openings_of
+from workbench.files import samples_dir
+from workbench.replay.sources import replayables_of
+from workbench.tape.recipe import Wishes
 from workbench.ui.app import ReplayApp, WorkbenchApp
-from workbench.ui.screens.problems import port_taken
+from workbench.ui.screens.problem import port_taken
 from workbench.ui.screens.stream import StreamScreen
 
 SAMPLES = (
@@ -126,7 +126,7 @@ REPLAYS: dict[str, tuple[str, tuple[int, int], Callable[[Pilot[Any]], Awaitable[
 @pytest.mark.parametrize("name", REPLAYS)
 def test_the_replay_looks_as_before(snap_compare: Any, name: str):
     sample, size, run = REPLAYS[name]
-    openings = openings_of([str(samples_dir() / f"{sample}.jsonl")], Wishes(), None, None)
+    openings = replayables_of([str(samples_dir() / f"{sample}.jsonl")], Wishes(), None, None)
     assert snap_compare(ReplayApp(openings), terminal_size=size, run_before=run)
 
 

@@ -13,13 +13,13 @@ from textual.pilot import Pilot
 
 from tests.ui.conftest import make_library
 from transformer import Delta, Finding, Transition
-from workbench.player.panes import Pane
+from workbench.replay.player import Pane
 from workbench.ui.app import WorkbenchApp
+from workbench.ui.screens.detail import WhyScreen
 from workbench.ui.screens.replay import ReplayScreen
 from workbench.ui.screens.stream import StreamScreen
-from workbench.ui.screens.why import WhyScreen
 from workbench.ui.widgets.exchanges import ExchangeList
-from workbench.ui.widgets.tapepane import TapePane
+from workbench.ui.widgets.panes import TapePane
 
 SAMPLES = ("roo-xml/unclosed-call", "roo-xml/good-read", "kimi-k2/missing-id")
 

@@ -7,10 +7,8 @@ import pytest
 from tests.helpers import stream_of
 from tests.ui.views import SIZES, hostile_player, played, run, sample, shown
 from transformer import DIALECTS, Transition
-from workbench.player.panes import Pane
-from workbench.player.player import Player
-from workbench.ui.screens.table import TableScreen
-from workbench.ui.widgets.rulelist import Hits, RuleList, rules_of
+from workbench.replay.player import Pane, Player
+from workbench.ui.screens.table import Hits, RuleList, TableScreen, rules_of
 
 
 def transitions(player: Player) -> list[tuple[int, Transition]]:

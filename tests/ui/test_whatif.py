@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.ui.replays import Replayer, replaying, tape
-from workbench.paths import samples_dir
-from workbench.player.panes import Pane
-from workbench.recipe import Wishes
-from workbench.sources.composing import Compose
-from workbench.tape import read_tape
-from workbench.ui.screens.listing import ListScreen
-from workbench.ui.screens.rewrite import RewriteScreen
-from workbench.ui.screens.why import WhyScreen
+from workbench.files import samples_dir
+from workbench.replay.player import Pane
+from workbench.replay.sources import Compose
+from workbench.tape.format import read_tape
+from workbench.tape.recipe import Wishes
+from workbench.ui.screens.detail import WhyScreen
+from workbench.ui.screens.edit import RewriteScreen
+from workbench.ui.screens.view import ListScreen
 
 SAMPLE = samples_dir() / "roo-xml" / "unclosed-parameter.jsonl"
 CALL = ("read_file", '{"path":"src/main.py"}')

@@ -15,10 +15,10 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from tests.helpers import sse
-from workbench.paths import samples_dir
-from workbench.player.player import Player
-from workbench.player.tailing import Tail
-from workbench.tape import dump_line, end_line, make_header, read_line, status_line
+from workbench.files import samples_dir
+from workbench.replay.lines import Tail
+from workbench.replay.player import Player
+from workbench.tape.format import dump_line, end_line, make_header, read_line, status_line
 from workbench.ui.screens.request import Resent
 from workbench.ui.widgets.textpane import TextPane
 

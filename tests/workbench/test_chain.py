@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.chain import Link, Trouble, Turn, chain, looks_like_error, turn_of
-from workbench.player.player import Player
-from workbench.tape import make_header, read_tape
+from workbench.analysis.sessions import Link, Trouble, Turn, chain, looks_like_error, turn_of
+from workbench.replay.player import Player
+from workbench.tape.format import make_header, read_tape
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 TOOLS = [{"type": "function", "function": {"name": "bash"}}]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.workbench.proxy.conftest import wait_for
-from workbench.child import ChildError, Death, ProxyChild, find_running, running_child
+from workbench.proxy.process import ChildError, Death, ProxyChild, find_running, running_child
 from workbench.proxy.registration import Registration, is_alive, register
 
 NOWHERE = "http://127.0.0.1:9/v1"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.chunks import Chunking
 from workbench.errors import UserError
+from workbench.tape.inputs import Chunking
 
 WAYS = ["1", "3", "bytes", "lines", "random:7", "random:x"]
 

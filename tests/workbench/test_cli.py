@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 from transformer import DIALECTS
 from transformer.sse import DONE, encode
 from workbench import __version__
-from workbench.cli import app, main
-from workbench.tape import Tape, dump_tape, end_line, make_header, read_line
+from workbench.cli.main import app, main
+from workbench.tape.format import Tape, dump_tape, end_line, make_header, read_line
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "workbench"]
@@ -410,7 +410,7 @@ def test_a_bug_is_a_message_and_no_traceback(run: RunCommand, monkeypatch: pytes
     def broken(*_: object) -> int:
         raise KeyError("\x1b[2J")
 
-    monkeypatch.setattr("workbench.cli.transform", broken)
+    monkeypatch.setattr("workbench.cli.main.transform", broken)
     result = run("transform", "x")
     assert result.code == 2
     assert "bug in workbench: KeyError" in result.err

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from workbench.columns import WIDTH, columns, screen_width
-from workbench.paths import samples_dir
-from workbench.player.player import Player
-from workbench.player.tailing import Tail
-from workbench.visible import visible_line
+from workbench.cli.replay import WIDTH, columns, screen_width
+from workbench.files import samples_dir
+from workbench.replay.lines import Tail
+from workbench.replay.player import Player
+from workbench.text import visible_line
 
 ALL = sorted(str(path.relative_to(samples_dir())) for path in samples_dir().glob("*/*.jsonl"))
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.commands.config import config
-from workbench.config.keys import PLAIN, UPSTREAM
-from workbench.config.settings import Flags
+from workbench.cli.config import config
+from workbench.config.settings import PLAIN, UPSTREAM, Flags
 from workbench.errors import UserError
 
 TEXT = """

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from transformer import Policy
-from workbench.config.keys import PLAIN, PROMPTS, UPSTREAM
 from workbench.config.reading import read_settings
-from workbench.config.settings import Flags, Settings, Upstream
+from workbench.config.settings import PLAIN, PROMPTS, UPSTREAM, Flags, Settings, Upstream
 from workbench.errors import UserError
 
 TWO = """

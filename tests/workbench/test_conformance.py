@@ -16,7 +16,7 @@ from transformer.answer.conformance import RULES, Check, Conformance
 from transformer.answer.setting import make_setting
 from transformer.records import Event
 from transformer.values.fitting import Arguments, misfits
-from workbench.verdicts.advice import advice
+from workbench.analysis.advice import advice
 
 TOOLS = [
     tool(

@@ -18,9 +18,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from workbench.clients import opencode
-from workbench.clients.jsonc import parse
-from workbench.commands.connect import Client, connect
+from workbench.cli import clients
+from workbench.cli.connect import Client, connect
+from workbench.cli.jsonfile import parse
 from workbench.errors import UserError
 
 URL = "http://127.0.0.1:8788/v1"
@@ -352,9 +352,9 @@ def test_a_link_is_followed(folder: Path) -> None:
 
 def test_the_environment_names_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "xdg"))
-    assert opencode.file() == folder / "xdg" / "opencode" / "opencode.json"
+    assert clients.opencode_file() == folder / "xdg" / "opencode" / "opencode.json"
     monkeypatch.setenv("OPENCODE_CONFIG", "~/mine.json")
-    assert opencode.file() == Path.home() / "mine.json"
+    assert clients.opencode_file() == Path.home() / "mine.json"
 
 
 @pytest.mark.parametrize(

@@ -18,24 +18,29 @@ import orjson
 import pytest
 
 from tests.workbench.proxy.conftest import wait_for
-from workbench.child import ProxyChild
-from workbench.demo.answer import Call, Silence, Thought, cut, played, said
-from workbench.demo.client import Client, assembled
-from workbench.demo.demo import Demo, _settings
-from workbench.demo.first import SESSION
-from workbench.demo.scene import MODELS, answer_to
-from workbench.demo.scenes import ROWS, SCENES
-from workbench.demo.tips import TIPS, Tips
-from workbench.demo.upstream import Upstream
+from workbench.analysis.verdicts import facts_of_player, verdict
+from workbench.demo.conversations import (
+    CONVERSATIONS,
+    MODELS,
+    ROWS,
+    Call,
+    Silence,
+    Thought,
+    answer_to,
+    cut,
+    played,
+    said,
+)
+from workbench.demo.launch import SESSION, TIPS, Demo, Tips, _settings
+from workbench.demo.traffic import Client, Upstream, assembled
 from workbench.errors import UserError
-from workbench.library.rows import Row
-from workbench.library.viewer import Filter, Library
-from workbench.paths import samples_dir
-from workbench.player.tailing import Tail
+from workbench.files import samples_dir
+from workbench.library.query import Filter, Library
+from workbench.library.summary import Row
+from workbench.proxy.process import ProxyChild
 from workbench.proxy.registration import is_alive, registered
-from workbench.tape import read_tape
-from workbench.verdicts.facts import facts_of_player
-from workbench.verdicts.judging import verdict
+from workbench.replay.lines import Tail
+from workbench.tape.format import read_tape
 
 # What is asked: how many chat requests that leads to, and the verdict on the last of them.
 STORIES = {
@@ -83,7 +88,7 @@ def rows_of(library: Path, **wanted: Any) -> list[Row]:
 async def _play_everything(folder: Path) -> Path:
     """All scenes, much faster than life, a few at a time."""
     library = folder / "library"
-    scenes = [replace(scene, leaves=scene.leaves and 0.4) for scene in SCENES]
+    scenes = [replace(scene, leaves=scene.leaves and 0.4) for scene in CONVERSATIONS]
     async with Upstream(scenes, pace=0.05) as upstream:
         (folder / "demo.toml").write_text("\n".join(_settings(upstream.url)))
         child = ProxyChild(
@@ -131,7 +136,7 @@ def test_every_scene_goes_as_it_is_written(library: Path):
         assert tail.player is not None
         told[asked] = len(tapes), str(verdict(facts_of_player(tail.player)).kind)
     assert told == STORIES
-    assert len(titles) == sum(scene.title is not None for scene in SCENES)
+    assert len(titles) == sum(scene.title is not None for scene in CONVERSATIONS)
 
 
 def test_the_scenes_show_every_dialect_and_what_the_screen_is_for(library: Path):
@@ -154,14 +159,14 @@ def test_tool_results_come_back_and_one_is_an_error(library: Path):
 
 
 def test_a_request_of_no_scene_is_answered_all_the_same():
-    assert answer_to(SCENES, {"messages": [{"role": "user", "content": "Who are you?"}]}) is None
-    assert answer_to(SCENES, {"messages": "?"}) is None
+    assert answer_to(CONVERSATIONS, {"messages": [{"role": "user", "content": "Who are you?"}]}) is None
+    assert answer_to(CONVERSATIONS, {"messages": "?"}) is None
 
 
 def test_no_two_scenes_can_be_mistaken():
-    asked = [scene.asked for scene in SCENES]
+    asked = [scene.asked for scene in CONVERSATIONS]
     assert not [(one, other) for one in asked for other in asked if one is not other and one in other]
-    assert {scene.model for scene in SCENES} == set(MODELS)
+    assert {scene.model for scene in CONVERSATIONS} == set(MODELS)
     assert len(ROWS) == 3 and all(ROWS)
 
 
@@ -297,7 +302,7 @@ def test_what_is_to_be_kept_is_kept(folder: Path):
 
 
 def test_without_a_terminal_it_prints_three_columns(folder: Path):
-    code = "from workbench.commands.demo import demo; raise SystemExit(demo(None, False))"
+    code = "from workbench.cli.demo import demo; raise SystemExit(demo(None, False))"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=folder
     )

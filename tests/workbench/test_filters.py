@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.filters.completion import complete
-from workbench.filters.language import FilterError, parse
-from workbench.library.rows import Row
-from workbench.player.player import Player
-from workbench.tape import read_tape
-from workbench.verdicts.facts import facts_of_row
-from workbench.verdicts.judging import verdict
+from workbench.analysis.filters import FilterError, complete, parse
+from workbench.analysis.verdicts import facts_of_row, verdict
+from workbench.library.summary import Row
+from workbench.replay.player import Player
+from workbench.tape.format import read_tape
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 NOW = 1_000_000.0

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench.commands.init import init
-from workbench.config.keys import PLAIN, UPSTREAM, default_of
+from workbench.cli.config import init
 from workbench.config.reading import read_settings
-from workbench.config.settings import Settings, Upstream
+from workbench.config.settings import PLAIN, UPSTREAM, Settings, Upstream, default_of
 from workbench.errors import UserError
 
 FILE = Path("workbench.toml")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench import paths
+from workbench import files as paths
 from workbench.errors import UserError
-from workbench.inputs import load, read_json, recognise
+from workbench.tape.inputs import load, read_json, recognise
 
 
 @pytest.mark.parametrize(

@@ -20,15 +20,12 @@ import pytest
 from rich.cells import cell_len
 
 from tests.helpers import message, stream_of, tool
-from workbench.commands.library import library_list, library_rebuild
-from workbench.commands.tapetable import tape_table
+from workbench.cli.library import library_list, library_rebuild, tape_table
 from workbench.errors import UserError
-from workbench.library.index import Index
-from workbench.library.moments import parse_moment
-from workbench.library.rebuilding import rebuild
-from workbench.library.rows import Row
-from workbench.library.viewer import Filter, Library
-from workbench.tape import (
+from workbench.library.index import Index, rebuild
+from workbench.library.query import Filter, Library, parse_moment
+from workbench.library.summary import Row
+from workbench.tape.format import (
     Tape,
     dump_tape,
     end_line,
@@ -393,7 +390,7 @@ def test_no_name_pushes_the_rest_off_the_terminal():
 def test_on_a_terminal_it_fits(stocked: Path):
     leader, follower = pty.openpty()
     environment = os.environ | {"COLUMNS": "100", "NO_COLOR": ""}
-    code = f"from workbench.commands.library import library_list; library_list({str(stocked)!r})"
+    code = f"from workbench.cli.library import library_list; library_list({str(stocked)!r})"
     subprocess.run([sys.executable, "-c", code], stdout=follower, env=environment, timeout=60, check=True,
                    cwd=Path(__file__).parents[2])  # fmt: skip
     os.close(follower)

@@ -12,14 +12,11 @@ from tests.helpers import chunk, message, sse, stream_of, tool
 from transformer import Delta, Finding, MessageTransformer, StreamTransformer, Transition, call_ids
 from transformer.answer.chunks import dumps
 from transformer.answer.conformance import Check
-from workbench.paths import samples_dir
-from workbench.player.links import linked, overlap
-from workbench.player.panes import Pane
-from workbench.player.player import Player
-from workbench.player.tailing import Tail
-from workbench.player.tracks import Held
-from workbench.recipe import Wishes, make_recipe
-from workbench.tape import (
+from workbench.files import samples_dir
+from workbench.replay.lines import Tail
+from workbench.replay.player import Held, Pane, Player
+from workbench.replay.rowtext import linked, overlap
+from workbench.tape.format import (
     BOM,
     End,
     Line,
@@ -32,6 +29,7 @@ from workbench.tape import (
     sent_line,
     status_line,
 )
+from workbench.tape.recipe import Wishes, make_recipe
 
 SAMPLES = sorted(samples_dir().glob("*/*.jsonl"))
 TOOLS = [tool("read_file", {"path": {"type": "string"}})]

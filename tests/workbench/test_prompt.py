@@ -16,10 +16,10 @@ import pytest
 
 from tests.helpers import JSON, tool
 from transformer import BUILTIN_TEMPLATES, prompt_for, transform_request
-from workbench import costs
-from workbench.cli import main
-from workbench.costs import Cost, tool_costs
-from workbench.tape import Tape, dump_tape, make_header
+from workbench.analysis import requests as costs
+from workbench.analysis.requests import Cost, tool_costs
+from workbench.cli.main import main
+from workbench.tape.format import Tape, dump_tape, make_header
 
 READ = tool("read", {"filePath": {"type": "string", "description": "Which file"}})
 BASH = tool("bash", {"command": {"type": "string", "description": "What to run, " * 20}})

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.ui.terminal import ROOT, Program
-from workbench.cli import main
-from workbench.paths import samples_dir
-from workbench.visible import visible_line
+from workbench.cli.main import main
+from workbench.files import samples_dir
+from workbench.text import visible_line
 
 BAD = samples_dir() / "roo-xml" / "unclosed-parameter.jsonl"
 GOOD = samples_dir() / "roo-xml" / "good-read.jsonl"
@@ -138,7 +138,7 @@ def test_nothing_at_all_is_explained(replay: Replay, monkeypatch: pytest.MonkeyP
         def isatty(self) -> bool:
             return True
 
-    from workbench.commands.replay import _piped
+    from workbench.cli.replay import _piped
     from workbench.errors import UserError
 
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Typed()))
@@ -169,7 +169,7 @@ def test_keys_come_from_the_terminal_when_the_text_came_through_a_pipe(tmp_path:
 
 
 def test_without_any_terminal_the_remedy_is_named():
-    code = "from workbench.commands.replay import take_terminal; take_terminal()"
+    code = "from workbench.cli.replay import take_terminal; take_terminal()"
     done = subprocess.run(
         [sys.executable, "-c", code], check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL,
         start_new_session=True, env=os.environ | {"PYTHONPATH": str(ROOT)},

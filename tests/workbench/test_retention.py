@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.library.folders import marks_of
 from workbench.library.retention import Keep, expire
+from workbench.library.tapefiles import marks_of
 
 NOW = 1_800_000_000.0
 DAY = 86400.0

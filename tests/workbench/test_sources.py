@@ -19,20 +19,25 @@ from tests.ui.views import write_tape
 from transformer import DIALECTS
 from transformer.answer.observations import OBSERVED
 from transformer.findings import CATALOGUE
-from workbench.chunks import Chunking
+from workbench.analysis.appraisal import appraise
 from workbench.errors import UserError
-from workbench.inputs import Input, load
-from workbench.paths import samples_dir
-from workbench.player.player import Player
-from workbench.player.reel import Reel, Source
-from workbench.player.tailing import Tail
-from workbench.recipe import Wishes, make_recipe
-from workbench.sources.appraisal import MALFORMED, appraise
-from workbench.sources.composing import Compose
-from workbench.sources.opening import Opening
-from workbench.sources.places import openings_of
-from workbench.sources.reels import GAP, event_reads, recut, reel_of, tokens
-from workbench.tape import dump_line, end_line, make_header, read_line, read_tape, sent_line
+from workbench.files import samples_dir
+from workbench.replay.lines import LineSource, MemoryTape, Tail
+from workbench.replay.player import Player
+from workbench.replay.sources import (
+    GAP,
+    MALFORMED,
+    Compose,
+    Replayable,
+    event_reads,
+    memory_tape_of,
+    recut,
+    replayables_of,
+    tokens,
+)
+from workbench.tape.format import dump_line, end_line, make_header, read_line, read_tape, sent_line
+from workbench.tape.inputs import Chunking, Input, load
+from workbench.tape.recipe import Wishes, make_recipe
 
 TOOL = {
     "type": "function",
@@ -49,7 +54,7 @@ def completion(text: str) -> bytes:
     return json.dumps({"object": "chat.completion", "choices": [choice]}, indent=1).encode()
 
 
-def played(opening: Opening) -> Player:
+def played(opening: Replayable) -> Player:
     source = opening.open()
     source.advance(60)
     assert source.player is not None, source.problem
@@ -130,7 +135,7 @@ def test_other_reads_have_the_same_bytes_and_come_when_they_can(how: str):
 def test_whatever_it_is_the_same_call_comes_out(tmp_path: Path, name: str):
     path = tmp_path / name
     path.write_bytes(KINDS[name](GOOD))
-    (opening,) = openings_of([str(path)], ROO)
+    (opening,) = replayables_of([str(path)], ROO)
     player = played(opening)
     assert calls(player) == CALLED
     assert player.complete and player.difference is None and player.problem is None
@@ -148,7 +153,7 @@ def test_whatever_it_is_the_same_call_comes_out(tmp_path: Path, name: str):
 def test_reads_and_times_are_made_up_and_that_is_said(tmp_path: Path, name: str, reads: int, about: str):
     path = tmp_path / name
     path.write_bytes(KINDS[name](GOOD))
-    (opening,) = openings_of([str(path)], ROO)
+    (opening,) = replayables_of([str(path)], ROO)
     player = played(opening)
     assert player.reads == reads
     assert list(player.times) == pytest.approx([number * GAP for number in range(reads)])
@@ -159,7 +164,7 @@ def test_reads_and_times_are_made_up_and_that_is_said(tmp_path: Path, name: str,
 def test_a_chunking_cuts_otherwise(tmp_path: Path, name: str):
     path = tmp_path / name
     path.write_bytes(KINDS[name](GOOD))
-    (opening,) = openings_of([str(path)], ROO, chunking=Chunking.parse("1"))
+    (opening,) = replayables_of([str(path)], ROO, chunking=Chunking.parse("1"))
     player = played(opening)
     assert player.reads == (len(GOOD) + 2 if name == "answer.txt" else len(stream_of(GOOD)))
     assert calls(player) == CALLED and "cut as --chunk says" in opening.about
@@ -168,21 +173,21 @@ def test_a_chunking_cuts_otherwise(tmp_path: Path, name: str):
 def test_a_text_that_is_not_utf8_says_so(tmp_path: Path):
     path = tmp_path / "answer.txt"
     path.write_bytes(b"caf\xe9")
-    (opening,) = openings_of([str(path)], ROO)
+    (opening,) = replayables_of([str(path)], ROO)
     assert "not valid UTF-8" in played(opening).header["about"]
 
 
 def test_a_capture_without_its_end_ends_all_the_same(tmp_path: Path):
     path = tmp_path / "cut.sse"
     path.write_bytes(stream_of(GOOD, done=False))
-    (opening,) = openings_of([str(path)], ROO)
+    (opening,) = replayables_of([str(path)], ROO)
     end = played(opening).end
     assert end is not None and end.value["end"] == "eof"
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_sample_opens_as_the_tape_it_is(path: Path):
-    (opening,) = openings_of([str(path)], Wishes())
+    (opening,) = replayables_of([str(path)], Wishes())
     source = opening.open()
     assert isinstance(source, Tail) and source.name == path.name
     assert opening.about == read_tape(path).header["about"]
@@ -200,7 +205,7 @@ def test_a_tape_is_not_read_to_be_recognised(tmp_path: Path, monkeypatch: pytest
         return _Watched(file, asked)
 
     monkeypatch.setattr(Path, "open", watched)
-    openings_of([str(path)], Wishes())
+    replayables_of([str(path)], Wishes())
     assert asked[:1] == [path.stat().st_size] and sum(asked[1:]) <= 64 << 10
 
 
@@ -225,7 +230,7 @@ class _Watched:
 def test_a_large_completion_is_still_recognised(tmp_path: Path):
     path = tmp_path / "large.json"
     path.write_bytes(completion("x" * 200_000))
-    (opening,) = openings_of([str(path)], ROO)
+    (opening,) = replayables_of([str(path)], ROO)
     assert played(opening).mode == "message"
 
 
@@ -245,7 +250,7 @@ def test_a_large_completion_is_still_recognised(tmp_path: Path):
 def test_wishes_make_a_variant(wishes: Wishes, codes: set[str], chunk: str | None):
     path = samples_dir() / "roo-xml" / "unclosed-parameter.jsonl"
     chunking = Chunking.parse(chunk) if chunk else None
-    (opening,) = openings_of([str(path)], wishes, chunking=chunking)
+    (opening,) = replayables_of([str(path)], wishes, chunking=chunking)
     player = played(opening)
     assert {finding.code for finding in player.findings} == codes
     assert player.difference is None, "what was sent then says nothing about a variant"
@@ -264,7 +269,7 @@ def test_the_changed_header_converts_as_the_wishes_say(path: Path):
         recipe = make_recipe(tape.header, wishes)
         stream = recipe.stream("none")
         out = b"".join(map(stream.feed, tape.reads)) + stream.finish()
-        reel = reel_of("x", Input("tape", b"", tape=tape), wishes, None)
+        reel = memory_tape_of("x", Input("tape", b"", tape=tape), wishes, None)
         assert reel.player is not None
         again = make_recipe(reel.player.header, Wishes()).stream("none")
         assert b"".join(map(again.feed, tape.reads)) + again.finish() == out
@@ -272,8 +277,8 @@ def test_the_changed_header_converts_as_the_wishes_say(path: Path):
 
 def test_a_tape_in_memory_plays_like_its_file():
     path = samples_dir() / "roo-xml" / "broke-inside-call.jsonl"
-    reel = reel_of("x", load(str(path), None), Wishes(), None)
-    (opening,) = openings_of([str(path)], Wishes())
+    reel = memory_tape_of("x", load(str(path), None), Wishes(), None)
+    (opening,) = replayables_of([str(path)], Wishes())
     one, other = reel.play(), played(opening)
     assert one.records == other.records and one.panes_of_steps == other.panes_of_steps
     assert one.difference is None
@@ -286,7 +291,7 @@ def test_the_samples_are_a_folder_whatever_is_in_the_working_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    openings = openings_of(["samples"], Wishes())
+    openings = replayables_of(["samples"], Wishes())
     assert len(openings) == len(SAMPLES)
     folders = list(dict.fromkeys(opening.folder for opening in openings))
     assert folders == list(DIALECTS), "in their usual order"
@@ -299,7 +304,7 @@ def test_a_folder_of_that_name_is_meant_first(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     (tmp_path / "samples").mkdir()
     write_tape(tmp_path / "samples" / "mine.jsonl", make_header("mine", "roo-xml"), [])
-    (opening,) = openings_of(["samples"], Wishes())
+    (opening,) = replayables_of(["samples"], Wishes())
     assert (opening.title, opening.folder, opening.about) == ("mine", "samples", "mine")
 
 
@@ -311,7 +316,7 @@ def test_a_folder_has_the_tapes_below_it_and_nothing_else(tmp_path: Path):
     (tmp_path / "b" / "training.jsonl").write_text('{"messages": []}\n')
     (tmp_path / "b" / "1.jsonl.marks.json").write_text("{}")
     (tmp_path / "loop").symlink_to(tmp_path)
-    openings = openings_of([str(tmp_path)], Wishes())
+    openings = replayables_of([str(tmp_path)], Wishes())
     assert [(one.folder, one.title) for one in openings] == [
         (tmp_path.name, "a"), ("b", "1"), ("b", "2"), ("c/d", "3"),
     ]  # fmt: skip
@@ -326,7 +331,7 @@ def test_what_was_recorded_is_told_by_its_question(tmp_path: Path):
     header = make_header("POST /chat/completions", "roo-xml", method="POST", model="qwen3-max",
                          request={"messages": messages})  # fmt: skip
     write_tape(tmp_path / "one.jsonl", header, [])
-    (opening,) = openings_of([str(tmp_path / "one.jsonl")], Wishes())
+    (opening,) = replayables_of([str(tmp_path / "one.jsonl")], Wishes())
     assert opening.about == "qwen3-max: What does main.py do?"
 
 
@@ -336,7 +341,7 @@ def test_what_was_recorded_is_told_by_its_question(tmp_path: Path):
 def test_a_strange_request_has_no_question(tmp_path: Path, request_: Any):
     header = make_header("POST /x", "roo-xml", method="POST", request=request_)
     write_tape(tmp_path / "one.jsonl", header, [])
-    (opening,) = openings_of([str(tmp_path / "one.jsonl")], Wishes())
+    (opening,) = replayables_of([str(tmp_path / "one.jsonl")], Wishes())
     assert opening.about == "POST /x"
 
 
@@ -347,7 +352,7 @@ def test_a_tape_runs_as_long_as_somebody_writes_it(tmp_path: Path, pid: Any, run
     path = tmp_path / "one.jsonl"
     header = make_header("x", "roo-xml", pid=os.getpid() if pid == "mine" else pid)
     path.write_bytes(dump_line(header) + dump_line(read_line(0, b"data: ")))
-    (opening,) = openings_of([str(path)], Wishes())
+    (opening,) = replayables_of([str(path)], Wishes())
     assert opening.running is running
     source = opening.open()
     source.advance(60)
@@ -378,9 +383,9 @@ def test_an_error_names_the_file(tmp_path: Path, name: str, data: Any, kind: Any
     elif data is not None:
         path.write_bytes(data)
     with pytest.raises(UserError, match=why.format(path)):
-        openings_of([str(path)], Wishes(), kind)
+        replayables_of([str(path)], Wishes(), kind)
     sample = str(SAMPLES[0])
-    bad, good = openings_of([str(path), sample], Wishes(), None if kind is None else kind)
+    bad, good = replayables_of([str(path), sample], Wishes(), None if kind is None else kind)
     assert good.problem is None and played(good).complete, "the others open all the same"
     source = bad.open()
     assert bad.problem is not None and str(path) in bad.problem and bad.about == bad.problem == source.problem
@@ -391,8 +396,8 @@ def test_an_error_names_the_file(tmp_path: Path, name: str, data: Any, kind: Any
 def test_a_broken_completion_says_so_when_it_is_opened(tmp_path: Path):
     path = tmp_path / "broken.json"
     path.write_bytes(b"{")
-    (opening,) = openings_of([str(path)], ROO, "json")
-    source: Source = opening.open()
+    (opening,) = replayables_of([str(path)], ROO, "json")
+    source: LineSource = opening.open()
     assert source.player is None and source.problem is not None and str(path) in source.problem
 
 
@@ -405,12 +410,12 @@ def test_a_broken_completion_says_so_when_it_is_opened(tmp_path: Path):
 )
 def test_a_wrong_wish_is_wrong_at_once(wishes: Wishes, why: str):
     with pytest.raises(UserError, match=why):
-        openings_of([str(SAMPLES[0])], wishes)
+        replayables_of([str(SAMPLES[0])], wishes)
 
 
 def test_a_name_that_is_no_name():
     with pytest.raises(UserError, match="cannot read"):
-        openings_of(["a\0b"], Wishes())
+        replayables_of(["a\0b"], Wishes())
 
 
 # Pipes
@@ -423,14 +428,14 @@ def piped(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 @pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 def test_standard_input_can_be_anything(monkeypatch: pytest.MonkeyPatch, make: Callable[[str], bytes]):
     piped(monkeypatch, make(GOOD))
-    (opening,) = openings_of(["-"], ROO)
+    (opening,) = replayables_of(["-"], ROO)
     assert opening.path is None and opening.title == "standard input"
     assert calls(played(opening)) == CALLED == calls(played(opening)), "also a second time"
 
 
 def test_a_tape_can_be_piped_in(monkeypatch: pytest.MonkeyPatch):
     piped(monkeypatch, (samples_dir() / "roo-xml" / "good-read.jsonl").read_bytes())
-    (opening,) = openings_of(["-"], Wishes())
+    (opening,) = replayables_of(["-"], Wishes())
     player = played(opening)
     assert player.complete and player.difference is None and opening.about == player.header["about"]
 
@@ -439,7 +444,7 @@ def test_a_named_pipe_is_read_once(tmp_path: Path):
     read, write = os.pipe()
     os.write(write, GOOD.encode())
     os.close(write)
-    (opening,) = openings_of([f"/dev/fd/{read}"], ROO)
+    (opening,) = replayables_of([f"/dev/fd/{read}"], ROO)
     os.close(read)
     assert calls(played(opening)) == CALLED == calls(played(opening))
 
@@ -447,7 +452,7 @@ def test_a_named_pipe_is_read_once(tmp_path: Path):
 def test_without_a_pipe_there_is_nothing_to_read(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(UserError, match="nothing is piped in"):
-        openings_of(["-"], ROO)
+        replayables_of(["-"], ROO)
 
 
 # Pasted text
@@ -458,7 +463,7 @@ def test_a_pasted_text_is_opened():
     opening = compose.make(GOOD)
     assert calls(played(opening)) == CALLED
     assert compose.dialect == opening.glimpse.dialect == "roo-xml" and opening.path is None
-    assert isinstance(opening.open(), Reel)
+    assert isinstance(opening.open(), MemoryTape)
 
 
 @pytest.mark.parametrize("make", [stream_of, completion])
@@ -513,12 +518,12 @@ def test_a_sent_line_of_the_proxy_stays_in_a_variant(tmp_path: Path):
         end_line(2, "done"),
     ]  # fmt: skip
     path.write_bytes(dump_line(make_header("x", "roo-xml")) + b"".join(map(dump_line, lines)))
-    (as_it_was,) = openings_of([str(path)], Wishes())
-    (variant,) = openings_of([str(path)], Wishes(dialect="qwen3-coder"))
+    (as_it_was,) = replayables_of([str(path)], Wishes())
+    (variant,) = replayables_of([str(path)], Wishes(dialect="qwen3-coder"))
     assert played(as_it_was).difference is not None and played(variant).difference is None
     assert [line.value.get("by") for line in played(variant).lines if line.kind == "sent"] == ["heartbeat"]
 
 
 def test_a_file_without_a_name_is_not_the_current_folder():
     with pytest.raises(UserError, match="without a name"):
-        openings_of([""], Wishes())
+        replayables_of([""], Wishes())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.tape import (
+from workbench.tape.format import (
     BOM,
     Line,
     Tape,

@@ -13,12 +13,23 @@ from tests.helpers import message, sse, stream_of, tool
 from transformer import Delta, Finding
 from transformer.answer.observations import OBSERVED
 from transformer.findings import CATALOGUE
-from workbench.library.folders import TapeEntry
-from workbench.library.rows import Row
-from workbench.library.summary import summarise
-from workbench.player.panes import Pane
-from workbench.player.player import Player
-from workbench.tape import (
+from workbench.analysis.advice import ADVICE, advice
+from workbench.analysis.verdicts import (
+    NOTES,
+    RULES,
+    Facts,
+    Kind,
+    answer_of,
+    facts_of_player,
+    facts_of_row,
+    observations_of,
+    proof,
+    verdict,
+)
+from workbench.library.summary import Row, summarise
+from workbench.library.tapefiles import TapeEntry
+from workbench.replay.player import Pane, Player
+from workbench.tape.format import (
     Line,
     end_line,
     finding_line,
@@ -28,11 +39,6 @@ from workbench.tape import (
     read_tape,
     status_line,
 )
-from workbench.verdicts.advice import ADVICE, advice
-from workbench.verdicts.facts import Facts, answer_of, facts_of_player, facts_of_row, observations_of
-from workbench.verdicts.judging import verdict
-from workbench.verdicts.kinds import NOTES, RULES, Kind
-from workbench.verdicts.proofs import proof
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 TAPES = sorted(path.relative_to(SAMPLES).as_posix() for path in SAMPLES.glob("*/*.jsonl"))

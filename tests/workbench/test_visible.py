@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.visible import json_text, visible_line, visible_text
+from workbench.text import json_text, visible_line, visible_text
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from transformer.answer.choice import Choice
-from transformer.answer.chunks import (
-    ChunkWriter,
-    Object,
-    as_error,
-    refusal,
-)
+from transformer.answer.chunks import ChunkWriter, Object, as_error, refusal
 from transformer.answer.setting import Setting
 from transformer.journal import Journal
 from transformer.provenance import Path, Place, SourceMap

@@ -37,7 +37,7 @@ from transformer.parser.tagcall import (
     open_parameter,
     read_from_pair,
     remember_end,
-    tell_unfinished,  # fmt: skip
+    tell_unfinished,
 )
 from transformer.parser.writing import TagSyntax, packaged_template, tag_writer
 from transformer.policy import USUAL, Policy

@@ -1,6 +1,7 @@
-"""The configuration: what flags, environment, `workbench.toml` and defaults together say."""
+"""The configuration: what flags, environment, `workbench.toml` and defaults together say.
 
-from workbench.config.reading import read_settings
-from workbench.config.settings import Flags, Settings, Upstream
-
-__all__ = ["Flags", "Settings", "Upstream", "read_settings"]
+value   what a TOML file holds becomes what the program needs (values)
+kind    how values of one kind are read and shown, and what is wanted when one does not fit
+key     one thing that can be configured; the settings hold a value for each (settings)
+origin  where a value came from: a flag, a variable, the file, a default
+"""

@@ -1,18 +1,20 @@
-"""The effective settings as rows: what each is, and where it came from."""
+"""The configuration as text: the effective settings with their origins, and a new `workbench.toml` with
+every key explained.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from workbench.config.file import VARIABLE
-from workbench.config.keys import CHOSEN, PLAIN, PREFIX, PROMPTS, UPSTREAM, Key
 from workbench.config.kinds import BODY
-from workbench.config.names import nearest
-from workbench.config.settings import Settings, Upstream
+from workbench.config.reading import VARIABLE
+from workbench.config.settings import CHOSEN, PLAIN, PREFIX, PROMPTS, UPSTREAM, Key, Settings, Upstream
+from workbench.config.values import nearest
 from workbench.recording.redaction import Redaction
 
 _OTHERS = (VARIABLE, "WORKBENCH_TRACEBACK")
@@ -86,3 +88,41 @@ def unread_variables() -> Iterator[str]:
     for name in sorted(os.environ):
         if name.startswith(PREFIX) and name not in known and (near := nearest(name, known, 0.8)):
             yield f"{name} is not read; did you mean {near}?"
+
+
+_HEAD = """\
+# Settings of the tool-call workbench. Flags win over the environment, and that wins over this file;
+# `workbench config` shows what is in effect, and where it came from.
+#
+# Remove the "#" before a line that is to hold. Sizes are bytes or such as "2 GiB", durations are seconds.
+"""
+_UPSTREAMS = """\
+# A server with models. There may be several: a model goes to the upstream that has its name in `models`, else
+# to the first with a pattern in `serves` that fits, else to the default one. The only one is the default.
+"""
+
+
+def sample(url: str | None = None, dialect: str | None = None) -> str:
+    """The file; with a URL its first upstream is in effect, with a dialect that, too."""
+    return "\n".join(_blocks(url, dialect)) + "\n"
+
+
+def _blocks(url: str | None, dialect: str | None) -> Iterator[str]:
+    yield _HEAD
+    for key in PLAIN.values():
+        said = {"dialect": dialect} if url is None else {}
+        flag = f" or {key.flag}" if key.flag else ""
+        yield "\n".join(_lines(replace(key, about=f"{key.about} ({key.variable}{flag})"), said)) + "\n"
+    yield f"# {PROMPTS.about}\n#[{PROMPTS.name}]\n#{PROMPTS.example.strip('{} ')}\n"
+    # The name of the commented one is the example of `default`, so that the two fit together.
+    name = PLAIN["default"].example.strip('"') if url is None else "main"
+    yield f"{_UPSTREAMS}{'#' if url is None else ''}[upstreams.{name}]"
+    for key in UPSTREAM.values():
+        yield "\n".join(_lines(key, {"url": url, "dialect": dialect if url else None}))
+
+
+def _lines(key: Key, said: Mapping[str, str | None]) -> Iterator[str]:
+    yield f"# {key.about}"
+    value = said.get(key.name)
+    # A TOML string of printable characters is written as in JSON.
+    yield f"#{key.name} = {key.example}" if value is None else f"{key.name} = {json.dumps(value)}"

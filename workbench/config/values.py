@@ -1,18 +1,43 @@
-"""The reading of one value: what a TOML file holds becomes what the program needs."""
+"""The reading of one value: what a TOML file holds becomes what the program needs; names that must exist;
+secrets from the environment.
+"""
 
 from __future__ import annotations
 
+import difflib
 import math
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from transformer import BUILTIN_TEMPLATES, Policy, PolicyError
-from workbench.config.names import UnknownName, check_name
+from transformer.policy import Policy, PolicyError
+from transformer.request.prompt import BUILTIN_TEMPLATES
 from workbench.errors import UserError
-from workbench.recipe import known_dialect
+from workbench.tape.recipe import known_dialect
+
+
+class UnknownName(ValueError):
+    """A name that does not exist, in a sentence with the nearest one that does."""
+
+
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.5) -> str | None:
+    """The known name that was probably meant."""
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
+    return near[0] if near else None
+
+
+def check_name(names: Iterable[str], known: Iterable[str], noun: str = "key") -> None:
+    """A key that does not exist would be ignored for ever; better say so, and which one was meant."""
+    known = list(known)
+    for name in names:
+        if name not in known:
+            near = nearest(name, known)
+            hint = f"did you mean {near}?" if near else f"there are {', '.join(known)}"
+            raise UnknownName(f"there is no {noun} {name!r}; {hint if known else 'there is none at all'}")
+
 
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
@@ -206,3 +231,40 @@ def prompts(value: Any) -> dict[str, Path]:
 def choice(value: Any) -> str | None:
     """What to send as tool_choice; TOML has no null, so a word says: nothing."""
     return None if text(value) == "omit" else text(value)
+
+
+_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def api_key(variable: str | None) -> str | None:
+    """The key in that variable; None when there is none."""
+    return None if variable is None else _value(variable)
+
+
+def filled(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers with `${NAME}` replaced. One that names an unset variable is left out: sent without its
+    secret it would only confuse the server."""
+    return {
+        name: _REFERENCE.sub(lambda match: _value(match[1]) or "", text)
+        for name, text in headers.items()
+        if not unset(text)
+    }
+
+
+def secrets(headers: Mapping[str, str]) -> tuple[str, ...]:
+    """What the headers take from the environment: it is never to be recorded, whatever they are called."""
+    named = {variable: _value(variable) for text in headers.values() for variable in _REFERENCE.findall(text)}
+    return tuple(value for value in named.values() if value)
+
+
+def unset(text: str) -> list[str]:
+    """The variables that a header's text names and that are not set."""
+    return [variable for variable in _REFERENCE.findall(text) if _value(variable) is None]
+
+
+def _value(variable: str) -> str | None:
+    # A line break at its end comes from the file that the variable was filled from.
+    value = os.environ.get(variable, "").strip()
+    if not sendable(value):
+        raise UserError(f"the value of {variable} has characters that cannot be sent in a header")
+    return value or None

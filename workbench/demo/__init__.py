@@ -1,9 +1,6 @@
-"""The demo: a scripted upstream and a scripted client, with the real proxy between them.
+"""The demo: a scripted model and a scripted client, with the real proxy between them.
 
-A *scene* is one conversation: what is asked, how the model answers turn by turn, what its tools give. The
-*upstream* plays the model's part of a scene, the *client* the agent's, both in one process, the *traffic*.
+A *conversation* says what is asked, how the model answers turn by turn, and what its tools give. *Traffic* is
+the process that plays them, the model's part behind a listener and the client's part as an agent. *Launch*
+puts it together: a library of its own, the proxy, the traffic.
 """
-
-from workbench.demo.demo import Demo
-
-__all__ = ["Demo"]

@@ -1,18 +1,303 @@
-"""The traffic of the demo: upstream and clients, in a process of their own on a leash."""
+"""The traffic of the demo, a process of its own: a listener on loopback that plays the models, and an
+agent that asks, runs its tools, and asks again.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import shutil
 import signal
 import sys
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+import orjson
+
+from workbench.demo.conversations import (
+    CONVERSATIONS,
+    MODELS,
+    ROWS,
+    TITLE_PROMPT,
+    Answer,
+    Conversation,
+    Piece,
+    answer_to,
+    said,
+)
+from workbench.proxy.registration import registered
+
+_SECONDS = 30.0  # for a request to arrive
+_LOST = said("I am only the demo: I know my part in its conversations, and this is none of them.")
+
+
+class Upstream:
+    """Answers each request on a connection of its own; `pace` 0.5 is twice as fast."""
+
+    def __init__(self, scenes: Sequence[Conversation], pace: float = 1.0) -> None:
+        self._scenes = scenes
+        self._pace = pace
+        self._server: asyncio.Server | None = None
+        self._open: set[asyncio.Task[None]] = set()
+
+    @property
+    def url(self) -> str:
+        assert self._server is not None
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._handle, "127.0.0.1", 0)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.close()
+        for task in self._open:
+            task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+    async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
+        try:
+            with contextlib.suppress(OSError, EOFError, ValueError, TimeoutError, asyncio.CancelledError):
+                async with asyncio.timeout(_SECONDS):
+                    path, body = await _request(reader)
+                await _play(self._answer(path, body), writer, self._pace)
+        finally:
+            self._open.discard(task)
+            writer.close()
+
+    def _answer(self, path: str, body: bytes) -> Answer:
+        if not path.endswith("/chat/completions"):
+            models = [{"id": name, "object": "model"} for name in MODELS]
+            data = orjson.dumps({"object": "list", "data": models})
+            return Answer((Piece(0.0, data),), kind="application/json")
+        value = orjson.loads(body)
+        return (answer_to(self._scenes, value) if isinstance(value, dict) else None) or _LOST
+
+
+async def _request(reader: asyncio.StreamReader) -> tuple[str, bytes]:
+    """The path and the body. Only our own proxy calls, and it always says how long the body is."""
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    first, *lines = head.split("\r\n")
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    body = await reader.readexactly(int(headers.get("content-length", 0)))
+    return first.split(" ")[1], body
+
+
+async def _play(answer: Answer, writer: asyncio.StreamWriter, pace: float) -> None:
+    head = (
+        f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}\r\ncontent-type: {answer.kind}\r\n"
+        "transfer-encoding: chunked\r\nconnection: close\r\n\r\n"
+    )
+    writer.write(head.encode())
+    for piece in answer.pieces:
+        await asyncio.sleep(piece.wait * pace)
+        writer.write(b"%x\r\n%b\r\n" % (len(piece.data), piece.data))
+        await writer.drain()
+    if answer.broken:
+        return  # without the last chunk: the connection is lost
+    writer.write(b"0\r\n\r\n")
+    await writer.drain()
+
+
+SYSTEM = """\
+You are a coding agent in a user's terminal. You work in the folder /home/dev/tally, a small Python project.
+
+- Read before you write. Never guess what a file holds.
+- Make the smallest change that does what was asked, in the style of the code around it.
+- Run the tests after a change. If they fail, say so; do not hide it.
+- Be brief: the user reads your answers in a terminal. No headings, no lists of what you did.
+- Never commit, never push, never touch files outside the folder.
+
+Platform: linux. Today is the day it is. The folder is a git repository on the branch main.
+"""
+
+_MAIN = '''\
+"""Count the lines of files."""
+
+import sys
 from pathlib import Path
 
-from workbench.demo.client import Client
-from workbench.demo.scenes import ROWS, SCENES
-from workbench.demo.upstream import Upstream
-from workbench.proxy.registration import registered
+
+def count(path: str) -> int:
+    return Path(path).read_text().count("\\n")
+
+
+def main() -> None:
+    for name in sys.argv[1:]:
+        print(count(name), name)
+
+
+if __name__ == "__main__":
+    main()
+'''
+
+# What a tool gives when a scene does not say otherwise.
+RESULTS: Mapping[str, str] = {
+    "read_file": _MAIN,
+    "write_to_file": "Written.",
+    "write_file": "Written.",
+    "edit_file": "1 replacement.",
+    "list_files": "README.md\nsrc/\nsrc/main.py\ntests/\ntests/test_main.py",
+    "search_files": "src/main.py:8:    return Path(path).read_text().count(chr(10))",
+    "bash": "3 passed in 0.04s",
+    "execute_command": "3 passed in 0.04s",
+}
+
+
+def _tool(name: str, about: str, required: str, **parameters: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": parameters, "required": required.split()}
+    return {"type": "function", "function": {"name": name, "description": about, "parameters": schema}}
+
+
+def _text(about: str) -> dict[str, str]:
+    return {"type": "string", "description": about}
+
+
+_PATH = _text("The file, relative to the project's folder")
+TOOLS = [
+    _tool("read_file", "Read a text file.", "path", path=_PATH),
+    _tool("write_to_file", "Create a file or replace it.", "path content", path=_PATH,
+          content=_text("All of the file's new text")),
+    _tool("write_file", "Create a file or replace it.", "path content", path=_PATH,
+          content=_text("All of the file's new text")),
+    _tool("edit_file", "Replace text in a file; it must occur exactly once.", "path old new", path=_PATH,
+          old=_text("The text to replace, with its indentation"), new=_text("What to put there")),
+    _tool("list_files", "List a folder.", "path", path=_PATH, recursive={"type": "boolean"}),
+    _tool("search_files", "Search the files with a regular expression.", "pattern",
+          pattern=_text("The expression"), limit={"type": "integer", "minimum": 1, "maximum": 500}),
+    _tool("bash", "Run a command in the project's folder.", "command", command=_text("The command")),
+    _tool("execute_command", "Run a command, with a time limit.", "command", command=_text("The command"),
+          timeout={"type": "number", "description": "Seconds"}),
+]  # fmt: skip
+
+
+Message = dict[str, Any]
+_TURNS = 8  # more than any scene has: a loop would be a fault, and must end
+_LOOK_AGAIN = 0.5
+
+
+class Client:
+    """Plays scenes against the proxy whose URL `find` gives; None means that there is none right now."""
+
+    def __init__(self, find: Callable[[], str | None], name: str = "demo") -> None:
+        self._find = find
+        self._name = name
+        self._numbers = itertools.count(1)
+        self._http = httpx.AsyncClient(timeout=60.0, trust_env=False)
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def play_all(self, scenes: Sequence[Conversation], pauses: Sequence[float]) -> None:
+        """One scene after the other, for ever; the first round has the first pause, and so on."""
+        for number in itertools.count():
+            for scene in scenes:
+                await self.play(scene)
+                await asyncio.sleep(pauses[min(number, len(pauses) - 1)])
+
+    async def play(self, scene: Conversation) -> None:
+        """One conversation. A proxy that goes away in the middle ends it, and nothing else."""
+        session = f"ses_{self._name}_{next(self._numbers):04}"
+        url = await self._proxy()
+        title = asyncio.ensure_future(self._title(url, session, scene)) if scene.title is not None else None
+        try:
+            with contextlib.suppress(httpx.HTTPError, TimeoutError):
+                async with asyncio.timeout(scene.leaves):
+                    await self._converse(url, session, scene)
+        finally:
+            if title is not None:
+                await title
+
+    async def _proxy(self) -> str:
+        while (url := self._find()) is None:
+            await asyncio.sleep(_LOOK_AGAIN)
+        return url
+
+    async def _converse(self, url: str, session: str, scene: Conversation) -> None:
+        messages: list[Message] = [
+            {"role": "system", "content": SYSTEM},
+            {"role": "user", "content": scene.asked},
+        ]
+        for _ in range(_TURNS):
+            body = _body(scene, messages, max_tokens=4096) | {"tools": TOOLS, "tool_choice": "auto"}
+            answer = await self._ask(url, session, body)
+            calls = answer.get("tool_calls")
+            if not calls:
+                return
+            messages += [answer, *(_result(scene, call) for call in calls)]
+
+    async def _title(self, url: str, session: str, scene: Conversation) -> None:
+        messages = [
+            {"role": "system", "content": TITLE_PROMPT},
+            {"role": "user", "content": f"Generate a title for this conversation:\n{scene.asked}"},
+        ]
+        with contextlib.suppress(httpx.HTTPError):
+            await self._ask(url, session, _body(scene, messages, max_tokens=64))
+
+    async def _ask(self, url: str, session: str, body: dict[str, Any]) -> Message:
+        """The answer's message; an error is one that says nothing."""
+        headers = {"x-session-id": session, "authorization": "Bearer demo", "user-agent": "workbench-demo"}
+        address = f"{url}/chat/completions"
+        async with self._http.stream("POST", address, json=body, headers=headers) as response:
+            data = b"".join([part async for part in response.aiter_raw()])
+        if response.status_code != httpx.codes.OK:
+            return {"role": "assistant", "content": ""}
+        return assembled(data) if body["stream"] else message_in(data)
+
+
+def _body(scene: Conversation, messages: list[Message], max_tokens: int) -> dict[str, Any]:
+    more = {"stream_options": {"include_usage": True}} if scene.stream else {}
+    return {
+        "model": scene.model, "messages": messages, "stream": scene.stream, "max_tokens": max_tokens,
+        "temperature": 0.6, **more,
+    }  # fmt: skip
+
+
+def _result(scene: Conversation, call: dict[str, Any]) -> Message:
+    name = call["function"]["name"]
+    text = scene.results.get(name) or RESULTS.get(name) or f"Error: there is no tool {name}"
+    try:
+        orjson.loads(call["function"]["arguments"])
+    except ValueError as error:
+        text = f"Error: the arguments are not valid JSON: {error}"
+    return {"role": "tool", "tool_call_id": call["id"], "content": text}
+
+
+def message_in(data: bytes) -> Message:
+    """The message of an answer that came whole."""
+    message: Message = orjson.loads(data)["choices"][0]["message"]
+    return message
+
+
+def assembled(data: bytes) -> Message:
+    """The message of a streamed answer."""
+    content, calls = "", list[dict[str, Any]]()
+    for event in data.split(b"\n\n"):
+        if not event.startswith(b"data: {"):
+            continue
+        for choice in orjson.loads(event[6:]).get("choices") or ():
+            delta = choice.get("delta") or {}
+            content += delta.get("content") or ""
+            for part in delta.get("tool_calls") or ():
+                _add(calls, part)
+    return {"role": "assistant", "content": content} | ({"tool_calls": calls} if calls else {})
+
+
+def _add(calls: list[dict[str, Any]], part: dict[str, Any]) -> None:
+    function = part.get("function") or {}
+    if part["index"] == len(calls):
+        made = {"name": function.get("name"), "arguments": ""}
+        calls.append({"id": part.get("id"), "type": "function", "function": made})
+    calls[part["index"]]["function"]["arguments"] += function.get("arguments") or ""
+
 
 # Seconds between two scenes of a row: lively while somebody looks for the first time, then seldom.
 PAUSES = (3.0, 10.0, 30.0)
@@ -28,7 +313,7 @@ async def run(library: Path) -> None:
     def proxy() -> str | None:
         return next((one.url for one in registered(library)), None)
 
-    async with Upstream(SCENES) as upstream:
+    async with Upstream(CONVERSATIONS) as upstream:
         print(upstream.url, flush=True)
         clients = [Client(proxy, name) for name in "abc"[: len(ROWS)]]
         playing = [

@@ -1,10 +1,9 @@
-"""The library: all tapes of a user, and the index by which they are found."""
+"""The library: all tapes of a user, and the index by which they are found.
 
-from workbench.library.folders import marks_of
-from workbench.library.index import Index
-from workbench.library.rebuilding import rebuild
-from workbench.library.retention import Keep, expire
-from workbench.library.rows import Row
-from workbench.library.viewer import Filter, Library
-
-__all__ = ["Filter", "Index", "Keep", "Library", "Row", "expire", "marks_of", "rebuild"]
+tape file  one tape, in a folder for its day; only whole lines are ever in it (tapefiles)
+marks      a person's notes, in a file beside the tape; a marked tape is kept
+row        what is known about a tape without opening it (summary)
+index      the rows of all tapes, an SQLite file that several processes share
+retention  which tapes are deleted when there are too many
+query      the rows that a list asks for, newest first
+"""

@@ -1,4 +1,6 @@
-"""Retention: the oldest tapes go when they are too old, or all together too large."""
+"""Retention: the oldest tapes are deleted when they are too old, or all together too large; never one that
+is marked or whose writer is still running.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,21 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.library.folders import PART, TapeEntry, is_marked, list_tapes
+from workbench.library.tapefiles import PART, TapeEntry, is_marked, list_tapes
+
+
+def is_alive(pid: int | None) -> bool:
+    """Whether there is such a process, whoever owns it."""
+    if not pid or pid < 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True
+
 
 _DAY = 86400.0
 # A tape without its end line that was written to so recently is taken for one that is still running.

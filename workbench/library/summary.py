@@ -1,22 +1,146 @@
-"""The summary of a tape: its row, read from the file itself."""
+"""What is known about one tape without opening it, a row of the index: its columns, and how they are read
+from the tape.
+"""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
+from transformer.answer.observations import OBSERVED
 from transformer.answer.review import observed
-from workbench.conversion import convert
+from transformer.findings import CATALOGUE
 from workbench.errors import UserError
-from workbench.inputs import Input, load
-from workbench.library.folders import TapeEntry, id_of
-from workbench.library.processes import is_alive
-from workbench.library.retention import RECENT
-from workbench.library.rows import columns_of_header, columns_of_summary, text_of, worst_level
-from workbench.recipe import Wishes, make_recipe
-from workbench.tape import Tape
+from workbench.library.retention import RECENT, is_alive
+from workbench.library.tapefiles import TapeEntry, id_of
+from workbench.tape.format import Tape
+from workbench.tape.inputs import Input, convert, load
+from workbench.tape.recipe import Wishes, make_recipe
+
+LEVELS = ("info", "warning", "error")
+_KNOWN = {**CATALOGUE, **OBSERVED}
+_TEXTS = ("session", "parent_session", "model", "upstream", "dialect", "kind", "resend_of")
+# An end line may come from anywhere: it has no say in where its tape is.
+_SUMMARY = ("calls", "findings", "error", "lost", "status", "model", "upstream", "session", "total_tokens",
+            "prompt_tokens", "completion_tokens")  # fmt: skip
+_LONGEST_TEXT = 1000
+_LATEST = 1 << 37  # the year 6325; beyond it there are no dates
+_TOKENS = {
+    "prompt_tokens": ("prompt_tokens", "input_tokens"),
+    "completion_tokens": ("completion_tokens", "output_tokens"),
+    "total_tokens": ("total_tokens",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One tape. `path` is relative to the library; times are seconds, `started` since 1970.
+
+    `state` is how it ended (`done`, `eof`, `error`, `cancelled`), or `running`, or `cut` when its end line
+    is missing and nobody writes it any more, or `damaged` when it cannot be read.
+    """
+
+    path: str
+    id: str
+    started: float = 0.0
+    session: str | None = None
+    parent_session: str | None = None
+    model: str | None = None
+    upstream: str | None = None
+    dialect: str | None = None
+    kind: str | None = None
+    stream: bool | None = None
+    status: int | None = None
+    state: str = "running"
+    ttfb: float | None = None
+    duration: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+    chunks: int = 0
+    bytes: int = 0
+    calls: int = 0
+    findings: Mapping[str, int] = field(default_factory=dict)
+    level: str | None = None
+    lost: int = 0
+    size: int = 0
+    marked: bool = False
+    resend_of: str | None = None
+    error: str | None = None
+    problem: str | None = None
+    pid: int | None = None
+    updated: float = 0.0
+
+
+COLUMNS = tuple(column.name for column in fields(Row))
+
+
+def columns_of_header(header: Mapping[str, Any]) -> dict[str, Any]:
+    """What a tape's first line says for its row."""
+    columns: dict[str, Any] = {key: text_of(header.get(key)) for key in _TEXTS}
+    stream, pid = header.get("stream"), header.get("pid")
+    columns["stream"] = stream if isinstance(stream, bool) else None
+    columns["pid"] = pid if isinstance(pid, int) and 0 < pid < 1 << 31 else None
+    columns["started"] = started_of(header) or 0.0
+    return columns
+
+
+def columns_of_summary(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """What an end line, or a word on the way, says for the row; only what it says."""
+    columns = {key: summary[key] for key in _SUMMARY if key in summary}
+    if isinstance(usage := summary.get("usage"), Mapping):
+        counts = {key: _count(usage, names) for key, names in _TOKENS.items()}
+        columns |= {key: count for key, count in counts.items() if count is not None}
+    if not isinstance(columns.get("findings", {}), Mapping):
+        del columns["findings"]
+    if not _is_count(columns.get("calls", 0)):
+        del columns["calls"]
+    if "error" in columns:
+        error = columns["error"]
+        columns["error"] = text_of(error.get("message", error) if isinstance(error, Mapping) else error)
+    if "lost" in columns:
+        columns["lost"] = _lines_of(columns["lost"])
+    return columns
+
+
+def worst_level(findings: Mapping[str, int], levels: Mapping[str, str]) -> str | None:
+    """The worst of them; `levels` knows the codes that are not in the catalogue."""
+    found = {levels.get(code) or (_KNOWN[code][0] if code in _KNOWN else "warning") for code in findings}
+    return max(found & set(LEVELS), key=LEVELS.index, default=None)
+
+
+def started_of(header: Mapping[str, Any]) -> float | None:
+    """When an exchange began: tapes of the proxy say it in seconds, those made by hand as a date."""
+    started = header.get("started")
+    if isinstance(started, int | float) and 0 <= started < _LATEST:
+        return float(started)
+    try:
+        return datetime.fromisoformat(str(started)).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def text_of(value: Any) -> str | None:
+    """A text for a column, of bounded length; what is no text is written as one."""
+    return None if value is None else str(value)[:_LONGEST_TEXT]
+
+
+def _count(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+    return next((usage[name] for name in names if _is_count(usage.get(name))), None)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 62
+
+
+def _lines_of(lost: Any) -> int:
+    lines = lost.get("lines") if isinstance(lost, Mapping) else lost
+    return lines if isinstance(lines, int) and _is_count(lines) else 0
 
 
 def summarise(library: Path, entry: TapeEntry) -> dict[str, Any]:
@@ -81,3 +205,6 @@ def _converted(given: Input, tape: Tape, levels: dict[str, str]) -> dict[str, An
     return columns_of_summary(
         {"calls": sum(map(len, calls)), "findings": dict(counted), "usage": message.get("usage")}
     )
+
+
+Level: TypeAlias = Literal["error", "warning", "info", "good", "running"]

@@ -13,18 +13,17 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
-from transformer import Policy, PolicyError
 from transformer.answer.chunks import dumps
+from transformer.policy import Policy, PolicyError
 from workbench import __version__
 from workbench.config.settings import Upstream
 from workbench.config.values import sendable
 from workbench.errors import UserError
-from workbench.proxy.client import nobody
+from workbench.proxy.exchange import nobody
 from workbench.proxy.guard import CONTROL, bearer, same
 from workbench.proxy.incoming import CHAT, Incoming, object_in
-from workbench.proxy.proxy import Proxy
-from workbench.proxy.routing import Sending, prepare
-from workbench.recipe import known_dialect
+from workbench.proxy.routing import Proxy, Sending, prepare
+from workbench.tape.recipe import known_dialect
 
 Body = dict[str, Any]
 

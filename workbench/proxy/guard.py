@@ -9,8 +9,9 @@ import re
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from workbench.config.settings import Settings
+from workbench.errors import UserError
 from workbench.proxy.faults import Fault
-from workbench.proxy.headers import Pairs, decoded, encoded, first
+from workbench.proxy.incoming import Pairs, decoded, encoded, first
 
 CONTROL = "/_workbench"
 _SAME = ("none", "same-origin")
@@ -157,3 +158,16 @@ async def _respond(send: Send, status: int, headers: Pairs, body: bytes) -> None
     length = [] if status == 204 else [("content-length", str(len(body)))]
     await send({"type": "http.response.start", "status": status, "headers": encoded([*headers, *length])})
     await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+def check_settings(settings: Settings) -> None:
+    if not settings.upstreams:
+        raise UserError(
+            "there is no upstream to talk to: name one with --upstream http://127.0.0.1:8000/v1 --dialect "
+            "roo-xml, or write a workbench.toml with `workbench init`"
+        )
+    if not is_loopback(settings.listen) and settings.token is None:
+        raise UserError(
+            f"on {settings.listen} others can reach this proxy, and with it your models and keys: that needs "
+            "a token (--token, or WORKBENCH_TOKEN), which clients then send as their API key"
+        )

@@ -1,12 +1,10 @@
 """Recording: every exchange on a tape, without ever keeping a stream waiting.
 
-In the order in which a line meets the words: the *recording* takes it from the event loop, the *backlog*
-holds it for the recorder's thread, the *redaction* masks what is secret, the *tape deck* has one *tape
-writer* an exchange, which appends whole lines to a *tape file*; the *librarian*, a thread of its own, keeps
-the index.
+In the order in which a line meets the words:
+
+recording    one exchange; takes what happens from the event loop
+backlog      what the recorder's thread has not taken yet, bounded in bytes
+redaction    masks what is secret
+tape writer  makes lines of it, in order, for one tape file; `OpenTapes` has those of all running exchanges
+maintenance  a thread of its own that keeps the index up to date and deletes what is too old
 """
-
-from workbench.recording.recorder import Recorder
-from workbench.recording.recording import Recording
-
-__all__ = ["Recorder", "Recording"]

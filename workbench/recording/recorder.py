@@ -1,23 +1,161 @@
-"""The recorder: every exchange on a tape, without ever keeping the relay waiting."""
+"""The recorder: every exchange on a tape, without ever keeping the relay waiting.
+
+It has two threads: one writes the tapes, the other keeps the index up to date and the library within its
+size, because a locked database and a thousand tapes to delete must not hold up a tape.
+"""
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from workbench.library.folders import new_id, tape_path
-from workbench.library.retention import Keep
-from workbench.library.rows import started_of
-from workbench.recording.backlog import Backlog
-from workbench.recording.librarian import Librarian
-from workbench.recording.recording import Item, Recording
+from workbench.library.index import Index, reconcile
+from workbench.library.retention import Keep, expire
+from workbench.library.summary import started_of, summarise
+from workbench.library.tapefiles import TapeEntry, new_id, tape_path
+from workbench.recording.recording import Backlog, Item, Recording
 from workbench.recording.redaction import check_patterns
-from workbench.recording.tapedeck import TapeDeck
+from workbench.recording.tapewriter import OpenTapes
 
-__all__ = ["Recorder", "Recording"]
+_EVERY = 1.0  # news of a running exchange
+_GATHER = 0.05
+_BUSY = 0.25  # how long another writer is waited for; the rows are tried again
+_SOON, _LATER = 60.0, 3600.0  # between two looks for old tapes: after an exchange, and without one
+_UPDATE_SLICE = 20
+_CATCH_UP = 200  # tapes without a row; where there are more the index was lost, and a person rebuilds it
+_PROCESS_STARTED = time.time()
+
+
+class LibraryMaintenance:
+    """`problem` says why the index is not up to date; the tapes are recorded all the same."""
+
+    def __init__(self, library: Path, keep: Keep) -> None:
+        self.problem: str | None = None
+        self._library = library
+        self._keep = keep
+        self._rows: dict[str, dict[str, Any]] = {}
+        self._urgent: set[str] = set()
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._closing = threading.Event()
+        self._index: Index | None = None
+        self._written = 0.0
+        self._ended = True  # an exchange, since the last look for old tapes
+        self._expired = -_SOON
+        self._expiring: Iterator[str] | None = None
+        self._gone: list[str] = []  # deleted, but still in the index
+        self._unknown: list[TapeEntry] = []  # not in the index, the newest last
+        self._thread = threading.Thread(target=self._run, name="librarian", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def put(self, path: str, row: dict[str, Any], urgent: bool) -> None:
+        """News of a tape; urgent when it began or ended, the rest is written once a second."""
+        with self._lock:
+            first = not self._rows  # the thread sleeps soundly as long as there is nothing to write
+            self._rows[path] = row
+            if urgent:
+                self._urgent.add(path)
+        if urgent or first:
+            self._wake.set()
+
+    def close(self, timeout: float) -> bool:
+        """Write the last news; False when the time ran out."""
+        self._closing.set()
+        self._wake.set()
+        if self._thread.ident is None:
+            return True
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        settled = False
+        while not self._closing.is_set():
+            settled = settled or self._do(self._settle)
+            self._wake.wait(self._patience() if settled else _EVERY)
+            self._closing.wait(_GATHER)
+            self._wake.clear()
+            self._write(everything=time.monotonic() - self._written >= _EVERY)
+            self._catch_up()
+            self._tidy()
+        self._write(everything=True)
+        self._drop()
+
+    def _patience(self) -> float:
+        """Seconds until something is to be done unasked."""
+        if self._expiring is not None or self._unknown:
+            return 0.0
+        now = time.monotonic()
+        expire_at = self._expired + (_SOON if self._ended else _LATER)
+        return max(0.0, min(expire_at, self._written + _EVERY if self._rows else expire_at) - now)
+
+    def _write(self, everything: bool) -> None:
+        with self._lock:
+            paths = list(self._rows if everything else self._urgent)
+            rows = {path: self._rows.pop(path) for path in paths}
+            self._urgent.clear()
+        if everything:
+            self._written = time.monotonic()
+        if rows and not self._do(lambda index: index.put(rows.values())):
+            with self._lock:
+                self._rows = rows | self._rows
+        self._ended = self._ended or any(row["state"] != "running" for row in rows.values())
+
+    def _tidy(self) -> None:
+        """A few tapes at a time, so that news need not wait for a thousand."""
+        now = time.monotonic()
+        if self._expiring is None:
+            if now - self._expired < (_SOON if self._ended else _LATER):
+                return
+            self._expiring, self._expired, self._ended = expire(self._library, self._keep), now, False
+        gone = list(islice(self._expiring, _UPDATE_SLICE))
+        self._gone += gone
+        if self._gone and self._do(lambda index: index.remove(self._gone)):
+            self._gone.clear()
+        if len(gone) < _UPDATE_SLICE:
+            self._expiring = None
+
+    def _catch_up(self) -> None:
+        """One tape at a time: to read one takes a while, and the relay shares the interpreter."""
+        if self._unknown:
+            entry = self._unknown.pop()
+            row = summarise(self._library, entry)
+            if (self._library / entry.path).exists():  # it may have been too old
+                self._do(lambda index: index.add([row]))
+
+    def _settle(self, index: Index) -> None:
+        """What happened while nobody was here: writers that died, tapes that a person deleted."""
+        index.settle(os.getpid(), _PROCESS_STARTED)
+        self._unknown = reconcile(self._library, index)[:_CATCH_UP][::-1]
+
+    def _do(self, work: Callable[[Index], None]) -> bool:
+        """With the index, if it can be had: whatever is wrong with it is told and tried again later."""
+        try:
+            if self._index is not None and self._index.gone:
+                self._drop()
+            if self._index is None:
+                self._index = Index(self._library, _BUSY)
+            work(self._index)
+        except Exception as error:  # a bug of ours, too: the next rows may do better
+            self.problem = f"the index of {self._library} is not up to date: {error}"
+            if not isinstance(error, sqlite3.OperationalError):
+                self._drop()
+            return False
+        self.problem = None
+        return True
+
+    def _drop(self) -> None:
+        if self._index is not None:
+            self._index.close()
+        self._index = None
+
 
 _STALLED = 2.0
 _SLICE = 1 << 20
@@ -44,8 +182,8 @@ class Recorder:
         self.lost_bytes = 0
         self._lock = threading.Lock()
         self._backlog: Backlog[Item] = Backlog(queue_bytes)
-        self._librarian = Librarian(library, Keep(keep_days, keep_bytes))
-        self._deck = TapeDeck(library, check_patterns(redact), self.lose, self._librarian.put)
+        self._librarian = LibraryMaintenance(library, Keep(keep_days, keep_bytes))
+        self._deck = OpenTapes(library, check_patterns(redact), self.lose, self._librarian.put)
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
         self._ready = threading.Event()
         self._busy_since: float | None = None

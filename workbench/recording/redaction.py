@@ -1,18 +1,296 @@
-"""Redaction: no credential of a request, of a header or of a sentence gets onto a tape."""
+"""Redaction: no credential gets onto a tape.
+
+Which names of headers, parameters and members hold one; the credentials of the exchange itself, which are
+also looked for in the bytes of its answer, wherever reads cut them; and the masks for texts, URLs and JSON.
+"""
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
+from urllib.parse import quote, unquote
 
 import orjson
 
 from workbench.errors import UserError
-from workbench.recording.masking import SHORTEST, Masker, Secret, secrets_of
-from workbench.recording.owncredentials import PARAMETER, SCHEME, bare
-from workbench.recording.secretnames import is_schema, is_secret_field, is_secret_header, is_secret_parameter
+
+PLACEHOLDER = "workbench"  # clients insist on a key; the proxy does not look at this one
+
+
+_NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
+_HEADER = re.compile(r"key|token|secret|auth|cookie|password|passwd|credential|signature")
+# How many tokens are left, and how one has to authenticate: what helps to understand a failure stays.
+_HARMLESS_HEADER = re.compile(r"rate-?limit|^(?:www|proxy)-authenticate$|^:?authority$")
+_LONGEST = 100
+_ALWAYS = (
+    "apikey", "accesskey", "secretkey", "privatekey", "signingkey", "encryptionkey", "subscriptionkey",
+    "accountkey", "accesskeyid", "password", "passwd", "passphrase", "secret", "authorization", "credential",
+    "credentials", "cookie", "cookies", "apitoken", "accesstoken", "refreshtoken", "idtoken", "authtoken",
+    "bearertoken", "sessiontoken", "securitytoken", "secrettoken", "usertoken", "clienttoken", "csrftoken",
+    "hftoken", "githubtoken", "jwt",
+)  # fmt: skip
+_SCHEMA = frozenset(("type", "description", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"))
+_IN_BODY = frozenset((*_ALWAYS, "token", "xapikey", "apikeys", "accesstokens"))
+_IN_QUERY = frozenset((*_ALWAYS, "token", "key", "auth", "sig", "pwd", "pass", "xapikey"))
+
+
+@lru_cache(maxsize=1024)
+def is_secret_header(name: str) -> bool:
+    """A header of HTTP: whatever sounds like a credential."""
+    name = name.lower()
+    return _HEADER.search(name) is not None and _HARMLESS_HEADER.search(name) is None
+
+
+def is_secret_parameter(name: str) -> bool:
+    """A parameter in a URL's query."""
+    name = _plain(unquote(name))
+    return name in _IN_QUERY or name.endswith((*_ALWAYS, "signature"))
+
+
+def is_secret_field(name: str) -> bool:
+    """A member of a request's JSON. `key`, `eos_token` and `max_tokens` are ordinary words there."""
+    return len(name) <= _LONGEST and _is_secret_field(name)
+
+
+@lru_cache(maxsize=4096)
+def _is_secret_field(name: str) -> bool:
+    name = _plain(name)
+    return name in _IN_BODY or name.endswith(_ALWAYS)
+
+
+def is_schema(value: Any) -> bool:
+    """Whether this describes a value, in a tool's parameters, and is none."""
+    return isinstance(value, Mapping) and not _SCHEMA.isdisjoint(value)
+
+
+def _plain(name: str) -> str:
+    return _NOT_ALPHANUMERIC.sub("", name.lower())
+
+
+SCHEME = re.compile(
+    r"\s*(?:bearer|basic|digest|token|apikey|api-key|negotiate|aws4-hmac-sha256)\s+(?=\S)", re.IGNORECASE
+)
+PARAMETER = re.compile(r"(?<=[?&;#])([^=&;#?]{1,100})=([^&#;]*)")
+_CREDENTIALS = frozenset(("authorization", "proxy-authorization", "x-api-key", "api-key", "x-goog-api-key"))
+_COOKIE_VALUE = re.compile(r"=([^;]*)")
+# What is talked about in a request, and opens no door to the upstream.
+_TALK = frozenset(("messages", "tools", "functions", "input", "prompt", "response_format"))
+_SURELY = 16
+# What people write where a client insists on a key: masking it would eat ordinary words, of ours, too.
+_NO_KEYS = frozenset(
+    (PLACEHOLDER, "password", "anything", "not-needed", "no-key-required", "lm-studio", "placeholder")
+)
+
+
+def own_credentials(header: Mapping[str, Any]) -> Iterator[str]:
+    """The credentials that a tape's raw header shows by itself.
+
+    Whatever only sounds like one must be long: `x-tokenizer: qwen2` is no reason to mask a name everywhere.
+    """
+    for key in ("client_headers", "upstream_headers"):
+        yield from _in_headers(header.get(key) or ())
+    for key in ("url", "path"):
+        yield from _in_query(str(header.get(key) or ""))
+    for key in ("request", "upstream_request"):
+        yield from (text for text in _in_body(header.get(key)) if len(text) >= _SURELY)
+
+
+def bare(secrets: Iterable[str]) -> Iterator[str]:
+    """A credential is looked for without its scheme: an error that quotes it does not say Bearer."""
+    for secret in secrets:
+        scheme = SCHEME.match(secret)
+        text = (secret[scheme.end() :] if scheme else secret).strip()
+        if text.lower() not in _NO_KEYS:
+            yield text
+        if scheme and scheme[0].strip().lower() == "basic":
+            yield _password(text)
+
+
+def _password(basic: str) -> str:
+    try:
+        return base64.b64decode(basic, validate=True).decode().partition(":")[2]
+    except ValueError:
+        return ""
+
+
+def _in_headers(headers: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for name, value in headers:
+        if name.lower() in _CREDENTIALS:
+            yield value
+        elif name.lower() == "cookie":
+            yield from (part for part in _COOKIE_VALUE.findall(value) if len(part) >= _SURELY)
+        elif is_secret_header(name) and len(value) >= _SURELY:
+            yield value
+
+
+def _in_query(url: str) -> Iterator[str]:
+    for name, value in PARAMETER.findall(url):
+        if len(value) >= _SURELY and is_secret_parameter(name):
+            yield from {value, unquote(value)}
+
+
+def _in_body(body: Any) -> Iterator[str]:
+    """A stack and no recursion: this may be nested deeper than Python can follow."""
+    parts = {key: value for key, value in body.items() if key not in _TALK} if isinstance(body, dict) else {}
+    todo: list[tuple[Any, bool]] = [(parts, False)]
+    while todo:
+        value, secret = todo.pop()
+        if isinstance(value, str):
+            yield from (value,) if secret else ()
+        elif isinstance(value, list):
+            todo += [(inner, secret) for inner in value]
+        elif isinstance(value, dict):
+            todo += [
+                (inner, secret or (is_secret_field(str(key)) and not is_schema(inner)))
+                for key, inner in value.items()
+            ]
+
+
+# Shorter ones are words: masking them would eat the answer and protect nobody.
+SHORTEST = 8
+_PERCENT = re.compile("%[0-9A-F]{2}")
+# What the JSON of these two escapes beyond need; a key in Base64 may well have a plus.
+_GO = re.compile("[<>&]")
+_DOTNET = re.compile("[<>&+'\"`]")
+
+
+class Piece:
+    """One read of a stream, and its place there. Its bytes may still be masked until it is decided."""
+
+    __slots__ = ("data", "end", "start")
+
+    def __init__(self, data: bytes, start: int) -> None:
+        self.data = data
+        self.start = start
+        self.end = start + len(data)
+
+    def mask(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """Stars for those parts of the stream's ranges that are in here."""
+        data = bytearray(self.data)
+        for start, end in ranges:
+            start, end = max(start, self.start) - self.start, min(end, self.end) - self.start
+            if start < end:
+                data[start:end] = b"*" * (end - start)
+        self.data = bytes(data)
+
+
+class Secret:
+    """One thing to look for."""
+
+    __slots__ = ("data", "step")
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        # How far apart two overlapping occurrences can be at least: `abab` is found twice in `ababab`.
+        self.step = next(n for n in range(1, len(data) + 1) if data.startswith(data[n:]))
+
+
+class Masker:
+    """One direction of one exchange. What could still become a secret is undecided until more comes.
+
+    `decided` is the place in the stream before which nothing changes any more.
+    """
+
+    def __init__(self, secrets: Sequence[Secret]) -> None:
+        self._secrets = secrets
+        self._total = 0
+        self._tail = b""  # the end of the stream so far, if a secret begins like this
+        self._open: list[Piece] = []
+        self.decided = 0
+
+    def passes(self, data: bytes) -> bool:
+        """The usual case, at little cost: nothing in the next read could be of a secret, and it is done with.
+        Otherwise it is still to be fed."""
+        if self._tail:
+            return False
+        last = data[-1:]
+        for secret in self._secrets:
+            if last in secret.data or secret.data in data:
+                return False
+        self._total += len(data)
+        self.decided = self._total
+        return True
+
+    def feed(self, data: bytes) -> Piece:
+        """The next read; every secret that is complete with it is masked, in earlier pieces as well."""
+        piece = Piece(data, self._total)
+        self._total = piece.end
+        window = self._tail + data if self._tail else data
+        ranges = list(self._found(window, self._total - len(window)))
+        if ranges:
+            piece.mask(ranges)
+            across = [found for found in ranges if found[0] < piece.start]
+            for part in self._open:
+                part.mask(across)
+        self._open.append(piece)
+        self._tail = self._beginning(window)
+        self.decided = self._total - len(self._tail)
+        if self._tail:
+            self._open = [part for part in self._open if part.end > self.decided]
+        else:
+            self._open.clear()
+        return piece
+
+    def decide(self) -> None:
+        """Time is up: what is undecided is written as it is, or masked if it is most likely the secret.
+
+        Eight bytes of a key are no accident, and a half that was written cannot be taken back; fewer are the
+        beginning of many a word. `_tail` stays: the other half is still recognised when it comes.
+        """
+        if len(self._tail) >= SHORTEST:
+            for part in self._open:
+                part.mask([(self._total - len(self._tail), self._total)])
+        self._open.clear()
+        self.decided = self._total
+
+    def _found(self, window: bytes, start: int) -> Iterator[tuple[int, int]]:
+        for secret in self._secrets:
+            at = window.find(secret.data)
+            while at >= 0:
+                yield start + at, start + at + len(secret.data)
+                at = window.find(secret.data, at + secret.step)
+
+    def _beginning(self, window: bytes) -> bytes:
+        """The longest end of the window that is the beginning of a secret."""
+        best = b""
+        last = window[-1:]
+        for secret in self._secrets:
+            data = secret.data
+            if last not in data:
+                continue
+            at = window.find(data[:1], max(0, len(window) - len(data) + 1))
+            while 0 <= at < len(window) - len(best):
+                if data.startswith(window[at:]):
+                    best = window[at:]
+                    break
+                at = window.find(data[:1], at + 1)
+        return best
+
+
+def secrets_of(texts: Iterable[str]) -> tuple[Secret, ...]:
+    """What to look for: each text as it is, as JSON and URLs write it, the longest first."""
+    forms = {form for text in texts if len(text) >= SHORTEST for form in _forms(text)}
+    return tuple(Secret(form) for form in sorted(forms, key=lambda form: (-len(form), form)))
+
+
+def _forms(text: str) -> Iterator[bytes]:
+    escaped = json.dumps(text, ensure_ascii=False)[1:-1]
+    go = _GO.sub(lambda match: f"\\u{ord(match[0]):04x}", escaped)
+    dotnet = _DOTNET.sub(lambda match: f"\\u{ord(match[0]):04X}", text)
+    for form in (text, escaped, escaped.replace("/", "\\/"), json.dumps(text)[1:-1], go, dotnet):
+        yield form.encode("utf-8", "surrogatepass")
+    for safe in ("", "/"):
+        form = quote(text, safe=safe, errors="replace")
+        yield form.encode()
+        yield _PERCENT.sub(lambda match: match[0].lower(), form).encode()
+    with suppress(UnicodeEncodeError):
+        yield text.encode("latin-1")  # as HTTP headers are written
+
 
 # Keys that people paste into prompts and files, by how they begin: searching for a few letters is a hundred
 # times cheaper than trying a pattern at every place of a long conversation.

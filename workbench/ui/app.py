@@ -14,17 +14,16 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from workbench.child import ChildError, Death
 from workbench.config.settings import Flags
-from workbench.demo.demo import Demo
+from workbench.demo.launch import Demo
 from workbench.errors import UserError
-from workbench.sources.composing import Compose
-from workbench.sources.opening import Opening
-from workbench.ui.keeper import Keeper, Leave
-from workbench.ui.screens.problems import proxy_died
+from workbench.proxy.process import ChildError, Death
+from workbench.replay.sources import Compose, Replayable
+from workbench.ui.screens.edit import RewriteScreen
+from workbench.ui.screens.problem import proxy_died
 from workbench.ui.screens.replay import ReplayScreen
-from workbench.ui.screens.rewrite import RewriteScreen
 from workbench.ui.screens.stream import StreamScreen
+from workbench.ui.supervisor import Leave, ProxySupervisor
 
 
 class WorkbenchApp(App[int]):
@@ -67,7 +66,7 @@ class LiveApp(WorkbenchApp):
 
     def __init__(self, flags: Flags) -> None:
         super().__init__(Path())
-        self._keeper = Keeper(self, flags)
+        self._keeper = ProxySupervisor(self, flags)
 
     def begin(self) -> None:
         self._live()
@@ -121,7 +120,7 @@ class ReplayApp(WorkbenchApp):
     """Saved streams, step by step: the first one, or whichever is picked; or a text that is pasted."""
 
     def __init__(
-        self, openings: Sequence[Opening], *, pick: bool = False, compose: Compose | None = None
+        self, openings: Sequence[Replayable], *, pick: bool = False, compose: Compose | None = None
     ) -> None:
         super().__init__(Path())
         self._openings = list(openings)
@@ -162,7 +161,7 @@ def run_attached(library: Path) -> int:
     return WorkbenchApp(library).run() or 0
 
 
-def run_replay(openings: Sequence[Opening], *, pick: bool = False, compose: Compose | None = None) -> int:
+def run_replay(openings: Sequence[Replayable], *, pick: bool = False, compose: Compose | None = None) -> int:
     return ReplayApp(openings, pick=pick, compose=compose).run() or 0
 
 

@@ -17,7 +17,7 @@ from rich.style import Style
 from textual.content import Content
 from textual.strip import Strip
 
-from workbench.visible import visible_line, visible_text
+from workbench.text import visible_line, visible_text
 
 # Frequent and harmless: a sign of one cell reads better than an escape. It is dimmed, a real one is not.
 _SIGNS = {"\n": "↵", "\t": "⇥", "\r": "␍"}

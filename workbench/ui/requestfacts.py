@@ -6,17 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from transformer import BUILTIN_TEMPLATES
-from workbench.costs import CHARACTERS_A_TOKEN, Cost, system_text, tool_costs
-from workbench.player.player import Player
-from workbench.readable import readable
-from workbench.ui.rowdata import json_of
-from workbench.ui.rowfacts import SIGNS
+from transformer.request.prompt import BUILTIN_TEMPLATES
+from workbench.analysis.advice import advice
+from workbench.analysis.requests import CHARACTERS_A_TOKEN, Cost, readable, system_text, tool_costs
+from workbench.replay.player import Player
+from workbench.ui.rowfacts import SIGNS, json_of
 from workbench.ui.widgets.diffview import Pair, pairs
-from workbench.ui.widgets.document import Document
-from workbench.ui.widgets.factsheet import FactSheet
-from workbench.ui.widgets.stack import Stack
-from workbench.verdicts.advice import advice
+from workbench.ui.widgets.document import Document, FactSheet, Stack
 
 _BAR = 24
 Headers = Sequence[tuple[str, str]]

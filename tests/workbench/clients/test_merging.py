@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.clients.jsonc import JsoncError, parse
-from workbench.clients.merging import merge
+from workbench.cli.jsonfile import JsoncError, merge, parse
 
 WANTED = {"npm": "x", "options": {"url": "y"}, "models": {"a/b": {}}}
 

@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.helpers import message_behind, tool
-from workbench.paths import samples_dir
-from workbench.player.panes import Pane
-from workbench.player.player import Player
-from workbench.player.tracks import Item
-from workbench.tape import Line, Tape, end_line, make_header, read_line, read_tape
+from workbench.files import samples_dir
+from workbench.replay.player import Item, Pane, Player
+from workbench.tape.format import Line, Tape, end_line, make_header, read_line, read_tape
 
 SAMPLES = sorted(str(path.relative_to(samples_dir()))[:-6] for path in samples_dir().glob("*/*.jsonl"))
 DIALECTS = sorted({name.partition("/")[0] for name in SAMPLES})

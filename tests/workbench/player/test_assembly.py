@@ -22,10 +22,9 @@ from tests.workbench.player.tapes import (
 )
 from transformer import Delta
 from transformer.answer.observations import Answered, Call, choices_of
-from workbench.player.assembly import Assembled, Assembly
-from workbench.player.panes import Pane
-from workbench.player.player import Player
-from workbench.tape import dump_line, end_line, read_line, sent_line, status_line
+from workbench.replay.message import Assembled, Assembly
+from workbench.replay.player import Pane, Player
+from workbench.tape.format import dump_line, end_line, read_line, sent_line, status_line
 
 
 def assembly_of(player: Player) -> Assembly:

@@ -25,13 +25,10 @@ from tests.workbench.player.tapes import (
 )
 from transformer import Delta, Finding, Transition
 from workbench.errors import UserError
-from workbench.player.breakpoints.language import KINDS, parse
-from workbench.player.breakpoints.scene import Scene
-from workbench.player.breakpoints.search import Hit, hits, next_hit
-from workbench.player.channels import WINDOW
-from workbench.player.panes import Pane
-from workbench.player.player import Player
-from workbench.tape import dump_line, end_line, finding_line, read_line, sent_line, status_line
+from workbench.replay.breakpoints import KINDS, BreakpointContext, Hit, hits, next_hit, parse
+from workbench.replay.channels import WINDOW
+from workbench.replay.player import Pane, Player
+from workbench.tape.format import dump_line, end_line, finding_line, read_line, sent_line, status_line
 
 LINES = [
     "state:VALUE", "state:*closed", "rule:begin*", "rule:prose", "finding:*", "finding:unclosed-call*",
@@ -41,13 +38,15 @@ LINES = [
 ]  # fmt: skip
 
 
-def found(player: Player, *lines: str, way: int = 1, scene: Scene | None = None) -> list[int]:
+def found(player: Player, *lines: str, way: int = 1, scene: BreakpointContext | None = None) -> list[int]:
     return [hit.step for hit in all_hits(player, lines, way, scene)]
 
 
-def all_hits(player: Player, lines: Sequence[str], way: int = 1, scene: Scene | None = None) -> list[Hit]:
+def all_hits(
+    player: Player, lines: Sequence[str], way: int = 1, scene: BreakpointContext | None = None
+) -> list[Hit]:
     start = -1 if way > 0 else player.steps
-    searched = hits(scene or Scene(player), [parse(line) for line in lines], start, way)
+    searched = hits(scene or BreakpointContext(player), [parse(line) for line in lines], start, way)
     return [hit for hit in searched if hit is not None]
 
 
@@ -68,7 +67,7 @@ def test_a_tape_that_grows_has_the_same_hits(name: str):
     tape, whole = tape_of(name), sample(name)
     lines = [line for line in LINES if not line.startswith("held")]
     player = Player(tape.header)
-    scene = Scene(player)
+    scene = BreakpointContext(player)
     for part in tape.lines:
         player.add([part])
         next_hit(scene, [parse(one) for one in lines], player.steps - 2)  # reads on from where it is
@@ -279,7 +278,7 @@ def test_a_tool_is_met_where_its_name_becomes_known(name: str, pattern: str, whe
 def test_every_call_is_met(dialect: str):
     for name in samples_of(dialect):
         player = sample(name)
-        scene = Scene(player)
+        scene = BreakpointContext(player)
         for delta in (one for one in player.records if isinstance(one, Delta) and one.kind == "call"):
             steps = found(player, f"tool:{delta.name}", scene=scene)
             assert steps, (name, delta)
@@ -372,7 +371,7 @@ def test_brackets_are_what_they_are():
 
 def test_from_where_and_how_far():
     player = sample("qwen3-coder/good-two-calls")
-    scene, wanted = Scene(player), [parse("tool:*")]
+    scene, wanted = BreakpointContext(player), [parse("tool:*")]
     first, second = found(player, "tool:*")
     for step, way, until, expected in [
         (-1, 1, None, first), (first, 1, None, second), (second, 1, None, None), (first - 1, 1, first, first),
@@ -391,7 +390,7 @@ def test_a_long_search_gives_the_screen_its_turns():
     assert player.steps > 10_000
     turns: Counter[str] = Counter()
     for line in ("state:value", "client:never there", "held>5s", "tool:none"):
-        search = hits(Scene(player), [parse(line)], -1)
+        search = hits(BreakpointContext(player), [parse(line)], -1)
         got: list[Hit | None] = []
         while (work := calls_made(partial(_turn, search, got))) and got:
             assert got.pop() is None and work < 100_000, line
@@ -406,7 +405,10 @@ def _turn(search: Iterator[Hit | None], got: list[Hit | None]) -> None:
 
 def test_a_tape_that_grows_while_it_is_searched():
     player = live(*(read_line(at, sse(chunk("words "), done=False)) for at in range(400)))
-    scene, watched = Scene(player), [parse(line) for line in ("client:at last", "tool:read_file", "held>5s")]
+    scene, watched = (
+        BreakpointContext(player),
+        [parse(line) for line in ("client:at last", "tool:read_file", "held>5s")],
+    )
     assert next_hit(scene, watched, -1) is None
     search = hits(scene, watched, -1)
     assert next(search) is None, "it has begun"

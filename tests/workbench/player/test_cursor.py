@@ -21,14 +21,10 @@ from tests.workbench.player.tapes import (
 from transformer import Delta, Finding, Transition
 from transformer.answer.observations import choices_of
 from workbench.errors import UserError
-from workbench.player.clock import Clock
-from workbench.player.cursor import Cursor, Unit
-from workbench.player.landmarks import Landmarks, Stretch
-from workbench.player.panes import Pane
-from workbench.player.places import Place
-from workbench.player.player import Player
-from workbench.player.tracks import Item
-from workbench.tape import Line, end_line, finding_line, read_line, sent_line, status_line
+from workbench.replay.follower import Clock
+from workbench.replay.player import Item, Pane, Player
+from workbench.replay.timeline import Cursor, Destination, Landmarks, Stretch, Unit
+from workbench.tape.format import Line, end_line, finding_line, read_line, sent_line, status_line
 
 
 def way(player: Player, unit: Unit, direction: int) -> list[int]:
@@ -204,7 +200,7 @@ def test_words_for_places(text: str, step: str | int, byte: str | int | None):
     cursor.step = 4
     expected = named[step] if isinstance(step, str) else step
     start = player.starts[1] if isinstance(byte, str) else byte
-    assert cursor.goto(text) == Place(expected, start)
+    assert cursor.goto(text) == Destination(expected, start)
     assert cursor.step == 4, "it only says where"
 
 
@@ -256,7 +252,7 @@ def test_a_byte_leads_to_the_transition_that_took_it(name: str):
                     taken.setdefault(byte, step)
     for byte in range(0, len(player.data), 31):
         arrived = player.step_of_read(player.read_at(byte))
-        assert cursor.goto(f"@{byte}") == Place(taken.get(byte, arrived), byte)
+        assert cursor.goto(f"@{byte}") == Destination(taken.get(byte, arrived), byte)
         assert cursor.goto(f"byte 0x{byte:x}") == cursor.goto(f"@{byte}")
 
 
@@ -266,7 +262,7 @@ def test_every_event_can_be_gone_to():
     while (event := player.event(number)) is not None:
         number += 1
         place = cursor.goto(f"event {number}")
-        assert place == Place(player.step_of_read(event.read), event.start)
+        assert place == Destination(player.step_of_read(event.read), event.start)
     with pytest.raises(UserError, match=f"from 1 to {number}$"):
         cursor.goto(f"event {number + 1}")
 

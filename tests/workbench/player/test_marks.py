@@ -11,14 +11,14 @@ import pytest
 
 from tests.workbench.player.tapes import SAMPLES, sample
 from workbench.errors import UserError
-from workbench.library.folders import marks_of
-from workbench.library.rebuilding import rebuild
+from workbench.files import samples_dir
+from workbench.library.index import rebuild
+from workbench.library.query import Filter, Library
 from workbench.library.retention import Keep, expire
-from workbench.library.viewer import Filter, Library
-from workbench.paths import samples_dir
-from workbench.player.marks import Mark, Marks, mark_at
-from workbench.player.player import Player
-from workbench.tape import read_tape
+from workbench.library.tapefiles import marks_of
+from workbench.replay.marks import Mark, Marks, mark_at
+from workbench.replay.player import Player
+from workbench.tape.format import read_tape
 
 HOSTILE = "\x1b[2J [/x] \u202e \ud800 </script>\n…"
 
@@ -177,7 +177,7 @@ def test_where_nothing_can_be_written(tape: Path, monkeypatch: pytest.MonkeyPatc
 
     marks = Marks(tape)
     marks.put(Mark(1, "x"))
-    monkeypatch.setattr("workbench.player.marks.replace_file", refuse)
+    monkeypatch.setattr("workbench.replay.marks.replace_file", refuse)
     with pytest.raises(UserError, match=r"a\.jsonl\.marks\.json: Permission denied"):
         marks.save()
     monkeypatch.undo()

@@ -6,10 +6,10 @@ import pytest
 
 from tests.helpers import chunk, sse
 from tests.workbench.player.tapes import SAMPLES, live, sample
-from workbench.player.clock import Clock
-from workbench.player.playback import SPEEDS, Playback
-from workbench.player.player import Player
-from workbench.tape import Line, end_line, read_line
+from workbench.replay.follower import Clock
+from workbench.replay.player import Player
+from workbench.replay.timeline import SPEEDS, Playback
+from workbench.tape.format import Line, end_line, read_line
 
 
 def ticking(*times: float, end: bool = True) -> Player:

@@ -7,10 +7,9 @@ import pytest
 from tests.helpers import chunk, sse
 from tests.workbench.player.tapes import SAMPLES, items, live, sample
 from transformer import Delta, Finding, Transition
-from workbench.player.panes import Pane
-from workbench.player.player import Player
-from workbench.player.rowtext import row_text
-from workbench.tape import Line, end_line, finding_line, lost_line, read_line, sent_line, status_line
+from workbench.replay.player import Pane, Player
+from workbench.replay.rowtext import row_text
+from workbench.tape.format import Line, end_line, finding_line, lost_line, read_line, sent_line, status_line
 
 
 def texts(player: Player, pane: Pane) -> list[str]:

@@ -16,7 +16,7 @@ import pytest
 from tests.helpers import tool
 from tests.proxies import Proxy, running_proxy
 from tests.upstream import Answer, ScriptedUpstream
-from workbench.tape import Tape
+from workbench.tape.format import Tape
 
 TOOLS = [tool("read_file", {"path": {"type": "string"}})]
 CALL = "Hello\n<read_file>\n<path>a.py</path>\n</read_file>"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from workbench.proxy.client import Client, Pulse
-from workbench.recording.unrecorded import Unrecorded
+from workbench.proxy.exchange import Client, Heartbeat
+from workbench.recording.recording import Unrecorded
 
 SHORT = 0.001
 
@@ -19,7 +19,7 @@ class Late:
     def __init__(self) -> None:
         self.sent: list[Any] = []
         self.client = Client(self.send, Unrecorded(), asyncio.get_running_loop().time)
-        self.pulse = Pulse(self.client, self.begin, lambda: True, SHORT)
+        self.pulse = Heartbeat(self.client, self.begin, lambda: True, SHORT)
 
     async def send(self, message: Any) -> None:
         self.sent.append(message["type"])

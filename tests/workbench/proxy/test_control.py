@@ -16,7 +16,7 @@ from tests.upstream import Answer, Gate, ScriptedUpstream, Send, stream
 from tests.workbench.proxy.conftest import CALL, QUICK, TOOLS, Bench, running_bench, wait_for
 from tests.workbench.proxy.test_relay import HEAD
 from workbench.proxy.registration import registered
-from workbench.tape import Tape
+from workbench.tape.format import Tape
 
 DATA = stream_of(CALL)
 KEY = "sk-configured-for-this-upstream"

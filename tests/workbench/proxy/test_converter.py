@@ -8,8 +8,8 @@ import pytest
 
 from tests.helpers import result, stream_of
 from tests.workbench.proxy.conftest import CALL, TOOLS
-from workbench.proxy.converter import Converter
-from workbench.recipe import Recipe
+from workbench.proxy.relay import Converter
+from workbench.tape.recipe import Recipe
 
 
 def fails(*args: Any) -> Any:
@@ -19,7 +19,7 @@ def fails(*args: Any) -> Any:
 @pytest.mark.parametrize("at", ["feed", "finish"])
 def test_when_the_rescue_fails_as_well_the_client_is_told(monkeypatch: pytest.MonkeyPatch, at: str):
     converter = Converter(Recipe("roo-xml", tools=TOOLS))
-    monkeypatch.setattr("workbench.proxy.converter.rescue", fails)
+    monkeypatch.setattr("workbench.proxy.relay.rescue", fails)
     monkeypatch.setattr(converter.transformer, at, fails)
     out = converter.feed(stream_of(CALL, done=False)) + converter.finish()
     got = result(out)

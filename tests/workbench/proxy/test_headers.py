@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.config.settings import Upstream
-from workbench.proxy.headers import downward, upward
+from workbench.proxy.incoming import downward, upward
 
 CLIENT = [
     ("Host", "127.0.0.1:8788"),

@@ -22,7 +22,7 @@ from tests.upstream import Answer, Finish, Gate, Send, stream
 from tests.workbench.proxy.conftest import CALL, QUICK, Bench, running_bench, wait_for
 from tests.workbench.proxy.test_relay import COMMENT, HEAD, by_transformer, replayed
 from workbench.proxy.registration import registered
-from workbench.tape import read_tape
+from workbench.tape.format import read_tape
 
 FIRST = Send(sse(chunk("Hello"), done=False))
 REST = Send(stream_of(" world"))

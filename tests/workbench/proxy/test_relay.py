@@ -19,8 +19,8 @@ from tests.answers import Step
 from tests.helpers import chunk, message, message_result, result, sse, stream_of
 from tests.upstream import Answer, Finish, Flood, Gate, Head, Send, stream, whole
 from tests.workbench.proxy.conftest import CALL, TOOLS, Bench, wait_for
-from workbench.recipe import Wishes, make_recipe
-from workbench.tape import Tape
+from workbench.tape.format import Tape
+from workbench.tape.recipe import Wishes, make_recipe
 
 EVENTS = [Send(part + b"\n\n") for part in stream_of(CALL).split(b"\n\n")[:-1]]
 DATA = stream_of(CALL)

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from workbench.recording.linequeue import HOLD, LineQueue, Weight
 from workbench.recording.redaction import Redaction
+from workbench.recording.tapewriter import HOLD, LineQueue, Weight
 
 KEY = "sk-live-0123456789"
 

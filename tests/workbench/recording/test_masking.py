@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers import every_split
-from workbench.recording.masking import SHORTEST, Masker, Piece, secrets_of
+from workbench.recording.redaction import SHORTEST, Masker, Piece, secrets_of
 
 KEY = "sk-live-0123456789"
 

@@ -21,12 +21,12 @@ from typing import Any
 
 import pytest
 
-from workbench.library.rows import Row
-from workbench.library.viewer import Library
-from workbench.recording import tapedeck
+from workbench.library.query import Library
+from workbench.library.summary import Row
+from workbench.recording import tapewriter as tapedeck
 from workbench.recording.recorder import Recorder
 from workbench.recording.recording import Item, Recording
-from workbench.tape import Tape, make_header, read_tape
+from workbench.tape.format import Tape, make_header, read_tape
 
 ROOT = Path(__file__).parents[3]
 KEY = "sk-live-0123456789abcdef"
@@ -256,7 +256,7 @@ def _holds(path: Path, text: bytes) -> bool:
 
 def test_a_tape_that_runs_does_not_wait_for_others_to_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(tapedeck, "_TURN", 0)  # one thing at a time
-    deck = tapedeck.TapeDeck(tmp_path, (), lambda *_: None, lambda *_: None)
+    deck = tapedeck.OpenTapes(tmp_path, (), lambda *_: None, lambda *_: None)
     sink = Tray()
     recordings = [Recording(sink, name, tmp_path / name, header(), ()) for name in ("a", "b", "c")]
     first, *others = recordings

@@ -10,10 +10,8 @@ from urllib.parse import quote
 
 import pytest
 
-from workbench.clients.endpoint import PLACEHOLDER
 from workbench.errors import UserError
-from workbench.recording.owncredentials import own_credentials
-from workbench.recording.redaction import Redaction, check_patterns
+from workbench.recording.redaction import PLACEHOLDER, Redaction, check_patterns, own_credentials
 
 KEY = "sk-live-0123456789abcdef"
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.recording.tapelines import data_line, line
-from workbench.tape import Line, dump_line, read_line, sent_line
+from workbench.tape.format import Line, data_line, dump_line, line, read_line, sent_line
 
 HIDDEN = {"\x1b", "\x7f", "\u009b", "\u202e", "\u2028", "\ufeff", "\U000e0041"}
 

@@ -12,13 +12,13 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.helpers import tool
-from workbench.paths import samples_dir
-from workbench.player.player import Player
-from workbench.player.reel import Reel
-from workbench.tape import BOM, Line, end_line, make_header, read_line, read_tape
-from workbench.variants.changes import Change
-from workbench.variants.script import Script, apply, script_of
-from workbench.variants.texts import texts_of
+from workbench.analysis.variants.changes import Change
+from workbench.analysis.variants.script import Script, apply, script_of
+from workbench.analysis.variants.texts import texts_of
+from workbench.files import samples_dir
+from workbench.replay.lines import MemoryTape
+from workbench.replay.player import Player
+from workbench.tape.format import BOM, Line, end_line, make_header, read_line, read_tape
 
 SAMPLES = sorted(samples_dir().glob("*/*.jsonl"))
 TOOLS = [tool("read_file", {"path": {"type": "string"}})]
@@ -39,7 +39,7 @@ def played_file(path: Path) -> Player:
 
 
 def played(script: Script) -> Player:
-    return Reel("x", script.header, script.lines).play()
+    return MemoryTape("x", script.header, script.lines).play()
 
 
 def play(*lines: Line, **more: Any) -> Player:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.variants.changes import Change, Cut, Merge, Offer, Retext, Split, Switch, describe, words
+from workbench.analysis.variants.changes import (
+    Change,
+    Cut,
+    Merge,
+    Offer,
+    Retext,
+    Split,
+    Switch,
+    describe,
+    words,
+)
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 
 from tests.helpers import chunk, sse
 from tests.workbench.variants.streams import SAMPLES, name_of, play, play_bytes, played_file, varied
-from workbench.player.panes import Pane
-from workbench.player.player import Player
-from workbench.tape import end_line, read_line, sent_line, status_line
-from workbench.variants.changes import Change, Cut, Merge, Retext, Split, Switch
-from workbench.variants.difference import Marks, changed_rows
-from workbench.variants.matching import Gap, gaps
+from workbench.analysis.variants.changes import Change, Cut, Merge, Retext, Split, Switch
+from workbench.analysis.variants.difference import Gap, Marks, changed_rows, gaps
+from workbench.replay.player import Pane, Player
+from workbench.tape.format import end_line, read_line, sent_line, status_line
 
 sequences = st.lists(st.integers(0, 5), max_size=30)
 

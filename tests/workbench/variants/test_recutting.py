@@ -20,12 +20,12 @@ from tests.workbench.variants.streams import (
     streams,
     varied,
 )
+from workbench.analysis.variants.changes import Change, Cut, Merge, Split
+from workbench.analysis.variants.script import Script, apply, script_of
+from workbench.analysis.variants.texts import Edit, Edits
 from workbench.errors import UserError
-from workbench.player.player import Player
-from workbench.tape import Line, end_line, read_line, sent_line, status_line
-from workbench.variants.changes import Change, Cut, Merge, Split
-from workbench.variants.edits import Edit, Edits
-from workbench.variants.script import Script, apply, script_of
+from workbench.replay.player import Player
+from workbench.tape.format import Line, end_line, read_line, sent_line, status_line
 
 OK = status_line(0, "upstream", 200)
 TAPE = (OK, read_line(1, b"ab"), status_line(2, "client", 200), read_line(3, b"cd"), read_line(4, b"ef"),

@@ -27,12 +27,12 @@ from tests.workbench.variants.streams import (
     varied,
     without_texts,
 )  # fmt: skip
+from workbench.analysis.variants.changes import Cut, Retext
+from workbench.analysis.variants.script import apply, script_of
+from workbench.analysis.variants.texts import texts_of
 from workbench.errors import UserError
-from workbench.player.player import Player
-from workbench.tape import BOM, end_line, read_line, status_line
-from workbench.variants.changes import Cut, Retext
-from workbench.variants.script import apply, script_of
-from workbench.variants.texts import texts_of
+from workbench.replay.player import Player
+from workbench.tape.format import BOM, end_line, read_line, status_line
 
 CONTENT = (0, "content")
 REASONING = (0, "reasoning")

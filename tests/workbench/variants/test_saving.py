@@ -10,15 +10,14 @@ import pytest
 
 from tests.helpers import chunk, sse
 from tests.workbench.variants.streams import HEADER, SAMPLES, play, play_bytes, played_file
+from workbench.analysis.variants.changes import Change, Cut, Switch
+from workbench.analysis.variants.script import Script, apply, save_variant, script_of
 from workbench.errors import UserError
-from workbench.library.folders import tape_path
-from workbench.library.rebuilding import rebuild
-from workbench.library.viewer import Library
-from workbench.player.player import Player
-from workbench.tape import Tape, dump_tape, end_line, read_line, read_tape
-from workbench.variants.changes import Change, Cut, Switch
-from workbench.variants.saving import save_variant
-from workbench.variants.script import Script, apply, script_of
+from workbench.library.index import rebuild
+from workbench.library.query import Library
+from workbench.library.tapefiles import tape_path
+from workbench.replay.player import Player
+from workbench.tape.format import Tape, dump_tape, end_line, read_line, read_tape
 
 CHANGES: list[Change] = [Switch("malformed", "repair"), Cut(100)]
 

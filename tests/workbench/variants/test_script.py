@@ -9,13 +9,11 @@ import pytest
 
 from tests.helpers import chunk, message, sse
 from tests.workbench.variants.streams import SAMPLES, TOOLS, name_of, play, played, played_file
-from workbench.player.panes import Pane
-from workbench.player.player import Player
-from workbench.player.tracks import Item
-from workbench.tape import Line, end_line, finding_line, lost_line, read_line, sent_line, status_line
-from workbench.variants.changes import Change, Cut, Merge, Offer, Switch
-from workbench.variants.difference import changed_rows
-from workbench.variants.script import apply, script_of
+from workbench.analysis.variants.changes import Change, Cut, Merge, Offer, Switch
+from workbench.analysis.variants.difference import changed_rows
+from workbench.analysis.variants.script import apply, script_of
+from workbench.replay.player import Item, Pane, Player
+from workbench.tape.format import Line, end_line, finding_line, lost_line, read_line, sent_line, status_line
 
 HELLO = sse(chunk("Hello"))
 OK = status_line(0, "upstream", 200)

@@ -10,10 +10,9 @@ import pytest
 from tests.helpers import chunk, sse
 from tests.workbench.variants.streams import HEADER, SAMPLES, play_bytes, played_file, varied
 from transformer import DIALECTS, Policy
+from workbench.analysis.variants.changes import Change, Knob, Offer, Switch, switches
+from workbench.analysis.variants.script import apply, script_of
 from workbench.errors import UserError
-from workbench.variants.changes import Change, Offer, Switch
-from workbench.variants.script import apply, script_of
-from workbench.variants.switching import Knob, switches
 
 REPAIRABLE = next(path for path in SAMPLES if path.stem == "unclosed-parameter")
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.helpers import chunk, sse
 from tests.workbench.variants.streams import SAMPLES, name_of, play, play_bytes, played_file, streams
 from transformer import Delta, Transition
-from workbench.player.player import Player
-from workbench.tape import end_line
-from workbench.variants.changes import Retext
-from workbench.variants.texts import Text, retexts, texts_of
+from workbench.analysis.variants.changes import Retext
+from workbench.analysis.variants.texts import Text, retexts, texts_of
+from workbench.replay.player import Player
+from workbench.tape.format import end_line
 
 
 def check_spans(player: Player) -> int:

@@ -12,17 +12,15 @@ import orjson
 from tests.helpers import stream_of, tool
 from transformer import Delta, Finding
 from transformer.answer.observations import Call, choices_of
-from workbench.paths import samples_dir
-from workbench.player.panes import Pane
-from workbench.player.player import Player
-from workbench.player.reel import Reel
-from workbench.tape import Line, end_line, make_header, read_line, read_tape
-from workbench.variants.changes import Retext
-from workbench.variants.script import apply, script_of
-from workbench.why.cases import start_of
-from workbench.why.rows import why_row
-from workbench.why.trial import is_object
-from workbench.why.why import Remedy, Why
+from workbench.analysis.explain.rows import explain_row
+from workbench.analysis.explain.trace import Explanation, Remedy
+from workbench.analysis.explain.trials import is_object, start_of
+from workbench.analysis.variants.changes import Retext
+from workbench.analysis.variants.script import apply, script_of
+from workbench.files import samples_dir
+from workbench.replay.lines import MemoryTape
+from workbench.replay.player import Pane, Player
+from workbench.tape.format import Line, end_line, make_header, read_line, read_tape
 
 TEXT = {"type": "string"}
 READ = tool("read", {"filePath": TEXT}, ["filePath"])
@@ -50,7 +48,7 @@ def sample(path: Path, chunk: int | None = None) -> Player:
             *reads,
             *(x for x in rest if x.kind == "end"),
         )
-    return Reel(path.stem, tape.header, lines).play()
+    return MemoryTape(path.stem, tape.header, lines).play()
 
 
 def played(
@@ -69,17 +67,17 @@ def played(
     header = make_header("", dialect, policy=policy, request=body, ids="seed", now=0)
     reads = [event + b"\n\n" for event in stream_of(text, size, channel, finish=finish).split(b"\n\n")[:-1]]
     lines: list[Line] = [read_line(at / 10, read) for at, read in enumerate(reads)]
-    return Reel("text", header, [*lines, end_line(len(reads) / 10, "done")]).play()
+    return MemoryTape("text", header, [*lines, end_line(len(reads) / 10, "done")]).play()
 
 
-def whys(player: Player) -> Iterator[tuple[object, Why]]:
+def whys(player: Player) -> Iterator[tuple[object, Explanation]]:
     """Every row with its explanation."""
     for pane in Pane:
         for row in range(len(player.rows(pane))):
-            yield player.item(pane, row), why_row(player, pane, row)
+            yield player.item(pane, row), explain_row(player, pane, row)
 
 
-def why_of(player: Player, code: str) -> Why:
+def why_of(player: Player, code: str) -> Explanation:
     """The explanation of the first finding of a code."""
     return next(why for item, why in whys(player) if isinstance(item, Finding) and item.code == code)
 
@@ -88,7 +86,7 @@ def retried(player: Player, remedy: Remedy) -> Player:
     """The exchange as it would have been."""
     script = script_of(player)
     changed = apply(script, player, remedy.changes)
-    return Reel("variant", changed.header, changed.lines).play()
+    return MemoryTape("variant", changed.header, changed.lines).play()
 
 
 def calls_of(player: Player) -> list[Call]:

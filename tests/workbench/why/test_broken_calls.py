@@ -23,15 +23,14 @@ from tests.workbench.why.plays import (
     why_of,
     whys,
 )
-from workbench.player.player import Player
-from workbench.player.reel import Reel
-from workbench.tape import end_line, read_line
-from workbench.variants.changes import Offer, Switch
-from workbench.verdicts.facts import observations_of
-from workbench.why.bytes import why_byte
-from workbench.why.finding import HOPELESS
-from workbench.why.seen import seen_in, why_seen
-from workbench.why.why import Why
+from workbench.analysis.explain.bytes import explain_byte
+from workbench.analysis.explain.findings import HOPELESS, seen_in, why_seen
+from workbench.analysis.explain.trace import Explanation
+from workbench.analysis.variants.changes import Offer, Switch
+from workbench.analysis.verdicts import observations_of
+from workbench.replay.lines import MemoryTape
+from workbench.replay.player import Player
+from workbench.tape.format import end_line, read_line
 
 # What no sample has: the text, what is found, and how the remedies begin.
 ROO, QWEN, KIMI = "roo-xml", "qwen3-coder", "kimi-k2"
@@ -294,7 +293,7 @@ def test_cases_of_policies(dialect: str, text: str, policy: dict[str, Any], code
         assert codes(after, code) < codes(player, code)
 
 
-def only_seen(player: Player, code: str) -> Why:
+def only_seen(player: Player, code: str) -> Explanation:
     seen = next(one for one, _ in seen_in(player) if one.code == code)
     return why_seen(player, seen)
 
@@ -398,12 +397,12 @@ def test_a_call_of_an_answer_that_came_whole_has_the_same_remedies():
     streamed = played(text, ROO)
     header = {key: value for key, value in streamed.header.items() if key != "stream"}
     body = orjson.dumps(message(text))
-    whole = Reel("whole", header, [read_line(0, body), end_line(0, "done")]).play()
+    whole = MemoryTape("whole", header, [read_line(0, body), end_line(0, "done")]).play()
     assert whole.mode == "message"
     remedies = why_of(whole, "unclosed-parameter").remedies
     assert remedies == why_of(streamed, "unclosed-parameter").remedies
     assert all(keeps(remedy, retried(whole, remedy)) for remedy in remedies)
-    byte = why_byte(whole, body.index(b"a.py"))
+    byte = explain_byte(whole, body.index(b"a.py"))
     assert byte.remedies == remedies
     assert "character 16 of content" in byte.sentences[1]
 
@@ -412,9 +411,9 @@ def test_an_answer_that_still_runs_is_explained_as_far_as_it_goes():
     finished = played("Hm.\n<read>\n<filePath>a.py</filePath>\n</read>", ROO)
     lines = [read_line(finished.times[at], finished.read(at)) for at in range(finished.reads)]
     for size in range(finished.reads):
-        player = Reel("running", finished.header, lines[:size]).play()
+        player = MemoryTape("running", finished.header, lines[:size]).play()
         assert all(why.sentences and not why.remedies for _, why in whys(player))
-        assert all(why_byte(player, byte).sentences for byte in range(0, len(player.data), 17))
+        assert all(explain_byte(player, byte).sentences for byte in range(0, len(player.data), 17))
 
 
 def test_the_kinds_of_changes():

@@ -10,21 +10,20 @@ import pytest
 from tests.helpers import calls_made, sse, stream_of
 from tests.workbench.why.plays import TOOLS, played, sample, sample_paths
 from transformer import Finding, Span, Transition
-from workbench.player.panes import Pane
-from workbench.player.player import Player
-from workbench.player.reel import Reel
-from workbench.tape import end_line, make_header, read_line
-from workbench.variants.texts import texts_of
-from workbench.why.bytes import said_at, why_byte
-from workbench.why.rows import why_row
-from workbench.why.trace import event_at
+from workbench.analysis.explain.bytes import explain_byte, said_at
+from workbench.analysis.explain.rows import explain_row
+from workbench.analysis.explain.trace import event_at
+from workbench.analysis.variants.texts import texts_of
+from workbench.replay.lines import MemoryTape
+from workbench.replay.player import Pane, Player
+from workbench.tape.format import end_line, make_header, read_line
 
 CALL = "Hm. \n<read>\n<filePath>a.py</filePath>\n</read>\nDone."
 
 
 def at(player: Player, text: bytes, offset: int = 0) -> tuple[str, ...]:
     """The explanation of the byte where some bytes stand."""
-    return why_byte(player, player.data.index(text) + offset).sentences
+    return explain_byte(player, player.data.index(text) + offset).sentences
 
 
 FATES: list[tuple[bytes, str]] = [
@@ -55,7 +54,7 @@ def test_what_became_of_a_byte(text: bytes, sentence: str):
 
 def test_a_byte_of_a_call_that_was_lost_has_its_remedies():
     player = played("<read><filePath>a.py</read>", "roo-xml", size=200)
-    why = why_byte(player, player.data.index(b"a.py"))
+    why = explain_byte(player, player.data.index(b"a.py"))
     assert why.sentences[:3] == (
         "It came with read 1, in event 1.",
         "It is part of what the model said: character 16 of content, “a” (U+0061 LATIN SMALL LETTER A).",
@@ -67,7 +66,7 @@ def test_a_byte_of_a_call_that_was_lost_has_its_remedies():
 
 def test_escapes_are_named():
     event = '{"choices":[{"delta":{"content":"a\\n\\u00e9\\ud83d\\ude00\\"é"}}]}'
-    player = Reel(
+    player = MemoryTape(
         "escapes", make_header("", "roo-xml"), [read_line(0, sse(event)), end_line(0, "done")]
     ).play()
     acute = "“é” (U+00E9 LATIN SMALL LETTER E WITH ACUTE)"
@@ -109,13 +108,13 @@ def _span(key: tuple[int, str], character: int) -> Span:
 def test_every_byte_has_an_explanation(path: Path):
     player = sample(path)
     for byte in range(0, len(player.data), 11):
-        why = why_byte(player, byte)
+        why = explain_byte(player, byte)
         assert len(why.sentences) >= 2 and all(sentence.strip() for sentence in why.sentences)
 
 
 @pytest.mark.parametrize("byte", [-1, 10**9])
 def test_a_byte_that_is_not_there(byte: int):
-    assert why_byte(played("x", "roo-xml"), byte).sentences == ("There is no such byte.",)
+    assert explain_byte(played("x", "roo-xml"), byte).sentences == ("There is no such byte.",)
 
 
 # -- long tapes
@@ -125,7 +124,9 @@ def long_tape(text: str, reads: int) -> Player:
     header = make_header("", "roo-xml", request={"tools": TOOLS, "messages": []})
     size = max(1, len(text) // reads)
     events = [event + b"\n\n" for event in stream_of(text, size).split(b"\n\n")[:-1]]
-    return Reel("long", header, [*(read_line(0, event) for event in events), end_line(0, "done")]).play()
+    return MemoryTape(
+        "long", header, [*(read_line(0, event) for event in events), end_line(0, "done")]
+    ).play()
 
 
 def test_an_explanation_costs_the_same_anywhere_in_a_long_tape():
@@ -141,10 +142,10 @@ def test_an_explanation_costs_the_same_anywhere_in_a_long_tape():
         for row in range(len(player.rows(Pane.MACHINE)) - 5, len(player.rows(Pane.MACHINE)))
         if isinstance(player.item(Pane.MACHINE, row), Finding | Transition)
     ]
-    why_row(player, Pane.CLIENT, 0)  # what the observer sees is looked for once
+    explain_row(player, Pane.CLIENT, 0)  # what the observer sees is looked for once
     for pane, row in [*rows, *found]:
-        assert calls_made(partial(why_row, player, pane, row)) < 100_000, (pane, row)
+        assert calls_made(partial(explain_row, player, pane, row)) < 100_000, (pane, row)
     for byte in (0, len(player.data) // 3, len(player.data) - 40):
-        assert calls_made(partial(why_byte, player, byte)) < 100_000, byte
-    remedies = [why_row(player, pane, row).remedies for pane, row in found]
+        assert calls_made(partial(explain_byte, player, byte)) < 100_000, byte
+    remedies = [explain_row(player, pane, row).remedies for pane, row in found]
     assert any(one.words.startswith("with </content> before </write>") for group in remedies for one in group)

@@ -19,10 +19,9 @@ from transformer import Finding
 from transformer.answer.conformance import Check
 from transformer.answer.observations import OBSERVED
 from transformer.findings import CATALOGUE
-from workbench.verdicts.facts import observations_of
-from workbench.why.finding import HOPELESS
-from workbench.why.remedies import MENDABLE
-from workbench.why.seen import seen_in, why_seen
+from workbench.analysis.explain.findings import HOPELESS, seen_in, why_seen
+from workbench.analysis.explain.remedies import MENDABLE
+from workbench.analysis.verdicts import observations_of
 
 # Findings of the samples that nothing in the text or the policies could have avoided, and why.
 NO_REMEDY = {

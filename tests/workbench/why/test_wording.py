@@ -12,14 +12,21 @@ from tests.helpers import chunk, sse
 from tests.workbench.why.plays import TOOLS, played, sample, sample_paths, why_of, whys
 from transformer import DIALECTS, Delta, Finding, Transition
 from transformer.answer.conformance import RULES, Check
-from workbench.player.panes import Pane
-from workbench.player.player import Player
-from workbench.player.reel import Reel
-from workbench.tape import end_line, finding_line, lost_line, make_header, read_line, sent_line, status_line
-from workbench.why.meanings import STATES, TOKENS
-from workbench.why.quotes import beginning, ending, quote
-from workbench.why.rows import why_row
-from workbench.why.why import Why
+from workbench.analysis.explain.rows import explain_row
+from workbench.analysis.explain.trace import Explanation
+from workbench.analysis.explain.wording import STATES, TOKENS
+from workbench.replay.lines import MemoryTape
+from workbench.replay.player import Pane, Player
+from workbench.tape.format import (
+    end_line,
+    finding_line,
+    lost_line,
+    make_header,
+    read_line,
+    sent_line,
+    status_line,
+)
+from workbench.text import beginning, ending, quote
 
 UNCLOSED = (
     "<filePath> is never closed; with </filePath> before </read> this is a call to read.",
@@ -169,7 +176,7 @@ def test_deltas_say_from_which_text_by_which_rules():
 
 def test_reads_say_what_is_in_them():
     player = played("Hm.\n<read>\n<filePath>a</filePath>\n</read>", "roo-xml", size=12)
-    first = why_row(player, Pane.UPSTREAM, 0)
+    first = explain_row(player, Pane.UPSTREAM, 0)
     assert first.title == "read 1"
     assert first.sentences == (
         "60 bytes with event 1.",
@@ -206,7 +213,7 @@ LINES: list[tuple[object, str, str]] = [
 
 @pytest.mark.parametrize(("line", "title", "sentence"), LINES, ids=lambda value: str(value)[:30])
 def test_lines_of_the_tape(line, title: str, sentence: str):
-    player = Reel("lines", make_header("", "roo-xml"), [read_line(0, b": hi\n\n"), line]).play()
+    player = MemoryTape("lines", make_header("", "roo-xml"), [read_line(0, b": hi\n\n"), line]).play()
     (why,) = [why for item, why in whys(player) if item is line]
     assert (why.title, why.sentences[0]) == (title, sentence)
 
@@ -220,7 +227,7 @@ def test_every_state_and_token_has_a_meaning_and_no_other_does(dialect):
     assert set(TOKENS[dialect.name]) == set(dialect.tokens)
 
 
-def without_numbers(why: Why) -> tuple[str, ...]:
+def without_numbers(why: Explanation) -> tuple[str, ...]:
     """The sentences without what depends on how the bytes were cut."""
     return tuple(re.sub(r"(reads?|event) \d+", r"\1 N", sentence) for sentence in why.sentences)
 
@@ -271,13 +278,13 @@ def test_of_upstreams_own_calls_only_where_it_is_about_one():
     call = {"index": 0, "id": 5, "function": {"name": "read", "arguments": "{}"}}
     header = make_header("", "passthrough", request={"model": "m", "tools": TOOLS})
     data = sse(said, said, chunk(tool_calls=[call], finish_reason="tool_calls"))
-    player = Reel("x", header, [read_line(0, data), end_line(1, "done")]).play()
+    player = MemoryTape("x", header, [read_line(0, data), end_line(1, "done")]).play()
     own = {item.code: any("upstream's own" in one for one in why.sentences) for item, why in _checks(player)}
     assert own["check-role-repeated"] is False
     assert own["check-call-shape"] is True
 
 
-def _checks(player: Player) -> Iterator[tuple[Check, Why]]:
+def _checks(player: Player) -> Iterator[tuple[Check, Explanation]]:
     return ((item, why) for item, why in whys(player) if isinstance(item, Check) and item.level != "info")
 
 
@@ -285,5 +292,5 @@ def test_sentences_begin_with_a_capital():
     call = {"index": 0, "id": "a", "function": {"name": "read", "arguments": "{}"}}
     header = make_header("", "roo-xml", request={"model": "m", "tools": TOOLS})
     data = sse(chunk(tool_calls=[call], finish_reason="tool_calls"))
-    player = Reel("x", header, [read_line(0, data), end_line(1, "done")]).play()
+    player = MemoryTape("x", header, [read_line(0, data), end_line(1, "done")]).play()
     assert "They were passed through unchanged." in why_of(player, "native-calls").sentences

@@ -1,1 +1,1 @@
-"""One screen a file."""
+"""Screens: what fills the terminal."""

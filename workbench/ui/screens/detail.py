@@ -1,4 +1,6 @@
-"""The detail screen: all there is to know about one row of a tape."""
+"""Views of one row: all there is to know about it, why it is so in words, and how what was sent then
+differs from today.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +10,16 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 
-from transformer import Event, Finding
-from workbench.player.panes import Pane
-from workbench.player.player import Player
-from workbench.player.tracks import Item
-from workbench.tape import Line
+from transformer.records import Event, Finding
+from workbench.analysis.explain.trace import Explanation, Remedy
+from workbench.replay.answers import Difference
+from workbench.replay.player import Item, Pane, Player
+from workbench.tape.format import Line
 from workbench.ui.background import in_background
-from workbench.ui.rowdata import bytes_about, json_about
-from workbench.ui.rowfacts import about, name_of
+from workbench.ui.rowfacts import about, bytes_about, json_about, name_of
 from workbench.ui.screens.view import ViewScreen, pane_bindings
-from workbench.ui.widgets.document import Document, Prose
-from workbench.ui.widgets.hexdump import HexDump
+from workbench.ui.widgets.document import Document, FactSheet, Prose
+from workbench.ui.widgets.payload import HexDump
 from workbench.ui.widgets.textpane import TextPane
 
 Documents: TypeAlias = tuple[Document, Document, HexDump]
@@ -122,3 +123,95 @@ def _look(item: object) -> str:
     if isinstance(item, Finding):
         return item.level
     return str(item.value.get("level", "")) if isinstance(item, Line) else ""
+
+
+_DIGITS = range(1, 10)
+
+
+class WhyScreen(ViewScreen[Remedy]):
+    """Its result is the remedy that is to be tried, None when none is."""
+
+    TITLE = "why"
+    HELP = (
+        "What the parser did at this place and for which reason. Where a call was lost, the changes that "
+        "would have made it one are numbered: the digit tries that change in the replay; the tape stays as "
+        "it is."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "try(1)", "Try it", id="why.try", tooltip="Try the first of the changes"),
+        *(
+            Binding(f"{digit}", f"try({digit})", f"Try change {digit}", id=f"why.try-{digit}", show=False,
+                    tooltip=f"See what change {digit} leads to")
+            for digit in _DIGITS
+        ),
+    ]  # fmt: skip
+
+    def __init__(self, why: Explanation) -> None:
+        super().__init__()
+        self.why = why
+        self.text = TextPane("Why", id="why")
+        self.panes = (self.text,)
+
+    def begin(self) -> None:
+        hint = "a digit tries a change" if self.why.remedies else "escape goes back"
+        self.say(self.why.title, hint)
+        self.text.show_document(explanation_sheet(self.why))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "try":
+            (number,) = parameters
+            return isinstance(number, int) and number <= len(self.why.remedies)
+        return True
+
+    def action_try(self, number: int) -> None:
+        self.dismiss(self.why.remedies[number - 1])
+
+
+def explanation_sheet(why: Explanation) -> FactSheet:
+    sheet = FactSheet()
+    for sentence in why.sentences:
+        sheet.paragraph(sentence).paragraph(" ")
+    if why.remedies:
+        sheet.heading("What would have made it a call" if len(why.remedies) > 1 else "What would help")
+        for number, remedy in enumerate(why.remedies, 1):
+            sheet.fact(f"{number}", remedy.words)
+    return sheet
+
+
+class DifferenceScreen(ViewScreen[None]):
+    """Only the first one: what comes behind it need not have anything to do with it."""
+
+    TITLE = "then and today"
+    HELP = (
+        "A tape keeps what was really sent to the client. Today's code was given the same bytes from "
+        "upstream with the same settings; here is the first place where it sends something else."
+    )
+
+    def __init__(self, difference: Difference) -> None:
+        super().__init__()
+        self.difference = difference
+        self.text = TextPane("Then, today", id="difference")
+        self.panes = (self.text,)
+
+    def begin(self) -> None:
+        self.say(
+            f"today's code sends something else from byte {self.difference.byte:,} on", "then, today", "error"
+        )
+        self.text.show_document(difference_sheet(self.difference))
+
+
+def difference_sheet(difference: Difference) -> FactSheet:
+    where = f"with read {difference.read + 1}" if difference.read >= 0 else "nothing more"
+    return (
+        FactSheet()
+        .heading("Both, up to there")
+        .paragraph(_text(difference.before) or "(nothing: they differ from the first byte on)")
+        .heading("The client got")
+        .paragraph(_text(difference.sent) or "(nothing more)", "removed")
+        .heading(f"Today's code sends ({where})")
+        .paragraph(_text(difference.made) or "(nothing more)", "added")
+    )
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "backslashreplace")

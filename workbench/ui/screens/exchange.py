@@ -1,4 +1,6 @@
-"""What all screens share that show one exchange: the parts, where to look, searching, copying, views."""
+"""What all screens share that show one exchange: the parts, where to look, searching, copying, and the
+views that open over it.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,102 @@ from textual.events import Resize
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
-from workbench.player.player import Player
-from workbench.ui.opening import Opener
-from workbench.ui.savedfile import save
-from workbench.ui.searching import first_match, texts_of
+from workbench.analysis.explain.bytes import explain_byte
+from workbench.analysis.explain.rows import explain_row
+from workbench.analysis.explain.trace import Remedy
+from workbench.analysis.variants.changes import Change
+from workbench.files import save
+from workbench.replay.player import Pane, Player
+from workbench.ui.screens.detail import DetailScreen, DifferenceScreen, WhyScreen
+from workbench.ui.screens.request import RequestScreen, Resent
+from workbench.ui.screens.table import TableScreen
+from workbench.ui.screens.view import HelpScreen
+from workbench.ui.widgets.bars import SEARCH, PaneTabs, PromptBar, Question
 from workbench.ui.widgets.exchangeview import ExchangeView
-from workbench.ui.widgets.panetabs import PaneTabs
-from workbench.ui.widgets.promptbar import SEARCH, PromptBar, Question
-from workbench.ui.widgets.rowpane import RowPane
-from workbench.variants.changes import Change
+from workbench.ui.widgets.panes import TapePane
+from workbench.ui.widgets.rowpane import RowPane, first_match, texts_of
+
+
+class ViewOpener:
+    """Opens a view for what is selected now."""
+
+    def __init__(self, screen: ExchangeScreen) -> None:
+        self._screen = screen
+
+    def detail(self) -> None:
+        """Of the selected row of the focused pane, or of the machine pane."""
+        screen, player = self._screen, self._screen.player
+        focused = screen.focused
+        pane = focused if isinstance(focused, TapePane) else screen.view.panes[Pane.MACHINE]
+        if player is not None and 0 <= pane.cursor < pane.count():
+            screen.app.push_screen(DetailScreen(player, pane.PANE, pane.cursor), self._select)
+            screen.did("detail")
+
+    def _select(self, place: tuple[Pane, int] | None) -> None:
+        if place is not None:
+            self._screen.view.show_row(*place)
+
+    def request(self) -> None:
+        screen, player = self._screen, self._screen.player
+        if player is not None:
+            screen.app.push_screen(RequestScreen(player, screen.library), self._resent)
+            screen.did("request")
+
+    def _resent(self, resent: Resent | None) -> None:
+        if resent is not None:
+            self._screen.resent(resent.id)
+
+    def table(self) -> None:
+        screen, player = self._screen, self._screen.player
+        if player is not None and player.steps:
+            machine = screen.view.panes[Pane.MACHINE]
+            rows = player.rows(Pane.MACHINE)
+            now = player.steps - 1 if screen.view.at is None else screen.view.at
+            step = rows.steps[machine.cursor] if 0 <= machine.cursor < len(rows) else now
+            screen.app.push_screen(TableScreen(player, step), self._go_to)
+            screen.did("table")
+
+    def _go_to(self, step: int | None) -> None:
+        if step is not None:
+            self._screen.view.go_to(step)
+
+    def why(self) -> None:
+        """Of the byte that was gone to, else of the selected row."""
+        screen, player = self._screen, self._screen.player
+        if player is None:
+            return
+        byte, step = screen.view.byte, screen.view.selected_step()
+        if byte is not None:
+            why = explain_byte(player, byte)
+        elif step is not None:
+            why = explain_row(player, *player.place(step))
+        else:
+            screen.notify("nothing has happened yet", timeout=2)
+            return
+        screen.app.push_screen(WhyScreen(why), self._try)
+        screen.did("why")
+
+    def _try(self, remedy: Remedy | None) -> None:
+        if remedy is not None:
+            self._screen.attempt(remedy.changes)
+
+    def difference(self) -> None:
+        """What was sent then and what would be sent today, from where they part."""
+        screen, player = self._screen, self._screen.player
+        found = player.difference if player is not None else None
+        if player is None or found is None:
+            never = screen.view.path is None or (player is not None and "variant_of" in player.header)
+            said = "this was never sent" if never else "today's code sends exactly what is on the tape"
+            screen.notify(said, timeout=3)
+            return
+        if found.read >= 0:
+            screen.view.go_to(player.rows(Pane.UPSTREAM).steps[player.rows_of_reads[found.read]])
+        screen.app.push_screen(DifferenceScreen(found))
+
+    def help(self) -> None:
+        self._screen.app.push_screen(HelpScreen(self._screen))
+        self._screen.did("help")
+
 
 _WIDE, _MIDDLE = 160, 100
 
@@ -71,7 +160,7 @@ class ExchangeScreen(Screen[None]):
         self.view = view
         self._tabs = PaneTabs(first=first_digit)
         self._prompt = PromptBar()
-        self._opener = Opener(self)
+        self._opener = ViewOpener(self)
         self._search = ""
         self._said = ("", 0.0)  # what was told last, and until when it is seen
         self._searched: RowPane = view.panes[0]

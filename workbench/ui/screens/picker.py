@@ -1,30 +1,236 @@
-"""The picker: which of many tapes, captures or texts to replay."""
+"""The picker: which of many tapes, captures or texts to replay; by folder, each with what is known about
+it.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import groupby
 from typing import ClassVar
 
+from rich.style import Style
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
 from textual.screen import Screen
+from textual.strip import Strip
 from textual.widgets import Footer, Input, Static
 
-from workbench.sources.opening import Opening
-from workbench.ui.appraising import Appraiser
-from workbench.ui.display import content
-from workbench.ui.openingfacts import sheet_of
-from workbench.ui.sieve import Sieve
-from workbench.ui.widgets.factsheet import FactSheet
-from workbench.ui.widgets.openinglist import PROBLEMS, OpeningList
-from workbench.ui.widgets.promptbar import PromptBar, Question
-from workbench.ui.widgets.rowpane import RowPane
+from workbench.analysis.appraisal import SMALL, Appraiser
+from workbench.analysis.verdicts import SIGNS
+from workbench.replay.sources import Replayable
+from workbench.ui.display import content, strip_of
+from workbench.ui.widgets.bars import PromptBar, Question
+from workbench.ui.widgets.document import FactSheet
+from workbench.ui.widgets.rowpane import GroupedPane, RowPane
 from workbench.ui.widgets.textpane import TextPane
+
+UNKNOWN = "·"  # nobody has looked into it yet
+PROBLEMS = ("error", "warning")
+_NAMED = "files"  # the group of what was named on its own
+_LONGEST_NAME = 34
+
+
+class OpeningList(GroupedPane):
+    """A row is the name of a folder, or the number of an opening."""
+
+    def __init__(self, openings: Sequence[Replayable]) -> None:
+        super().__init__(id="openings")
+        self.openings = openings
+        self.entries: list[str | int] = []
+        self.set_reactive(RowPane.follow, False)
+        self._names = min(_LONGEST_NAME, max((len(one.title) for one in openings), default=0))
+        self._levels: dict[int, str] = {}  # as they are counted
+        self._tallies: defaultdict[str, Counter[str]] = defaultdict(Counter)
+
+    def show_numbers(self, numbers: Sequence[int], chosen: int | None = None) -> None:
+        """These openings and no others. What is selected stays selected, as long as it is among them."""
+        chosen = self.chosen if chosen is None else chosen
+        entries: list[str | int] = []
+        for folder, group in groupby(numbers, key=self._folder):
+            entries += [folder, *group]
+        self.entries = entries
+        self.count_levels()
+        at = entries.index(chosen) if chosen in entries else min(1, len(entries) - 1)
+        moved = not entries or entries[at] != chosen
+        self.set_reactive(RowPane.cursor, at)
+        self.show()
+        if moved:
+            self.post_message(self.Moved(self, at))
+
+    def count_levels(self) -> None:
+        """How many of each there are, by folder, as far as that is known."""
+        self._levels.clear()
+        self._tallies.clear()
+        for number in self.entries:
+            if isinstance(number, int):
+                self.count_level(number)
+
+    def count_level(self, number: int) -> None:
+        """One of them is known, or known better than before."""
+        appraisal, counts = self.openings[number].appraisal, self._tallies[self._folder(number)]
+        counts[self._levels.get(number, "")] -= number in self._levels
+        self._levels[number] = level = appraisal.level if appraisal is not None else ""
+        counts[level] += 1
+
+    def _folder(self, number: int) -> str:
+        return self.openings[number].folder or _NAMED
+
+    @property
+    def chosen(self) -> int | None:
+        entry = self.entries[self.cursor] if 0 <= self.cursor < len(self.entries) else None
+        return entry if isinstance(entry, int) else None
+
+    def in_sight(self) -> list[int]:
+        """The openings whose rows can be seen, the selected one first."""
+        seen = [one for one in self.entries[self.top : self.top + self.size.height] if isinstance(one, int)]
+        return seen if self.chosen is None else [self.chosen, *seen]
+
+    def level(self, row: int) -> str:
+        entry = self.entries[row]
+        appraisal = self.openings[entry].appraisal if isinstance(entry, int) else None
+        return appraisal.level if appraisal is not None else ""
+
+    # -- rows
+
+    def count(self) -> int:
+        return len(self.entries)
+
+    def is_heading(self, row: int) -> bool:
+        return isinstance(self.entries[row], str)
+
+    def draw(self, row: int, width: int) -> Strip:
+        entry = self.entries[row]
+        pieces = self._heading(entry) if isinstance(entry, str) else self._opening(row, entry, width)
+        return strip_of(pieces, width, self.look("plain"))
+
+    def _heading(self, folder: str) -> list[tuple[str, Style]]:
+        counts = self._tallies[folder]
+        pieces = [(f"─ {folder} ", self.look("strong")), (f"{counts.total()} ", self.look("dim"))]
+        for level in PROBLEMS:
+            if counts[level]:
+                pieces.append((f" {SIGNS[level]} {counts[level]}", self.look(level)))
+        return pieces
+
+    def _opening(self, row: int, number: int, width: int) -> list[tuple[str, Style]]:
+        opening, level = self.openings[number], self.level(row)
+        room = max(8, min(self._names, 2 * width // 5))
+        title = opening.title if len(opening.title) <= room else f"{opening.title[: room - 1]}…"
+        looks = (*PROBLEMS, "good", "info")
+        sign = SIGNS.get(level, "✖" if opening.problem else UNKNOWN)
+        return [
+            (f" {sign} ", self.look(level if level in looks else "error" if opening.problem else "dim")),
+            (f"{title:{room}}  ", self.look("bright")),
+            (opening.about, self.look("dim")),
+        ]
+
+    def text(self, row: int) -> str:
+        entry = self.entries[row]
+        return (
+            entry if isinstance(entry, str) else f"{self.openings[entry].title}: {self.openings[entry].about}"
+        )
+
+
+_LINES = 12  # of the model's text
+
+
+def replayable_sheet(opening: Replayable) -> FactSheet:
+    """The worst first: what is wrong, what is in it, how it was read, how the model's text begins."""
+    sheet = FactSheet()
+    known, glimpse = opening.appraisal, opening.glimpse
+    if opening.problem is not None:
+        return sheet.heading(f"{SIGNS['error']} it cannot be opened", "error").paragraph(opening.problem)
+    if known is not None:
+        look = known.level if known.level in (*PROBLEMS, "good") else "info"
+        sheet.heading(f"{SIGNS[known.level]} {known.sentence}", look)
+    elif opening.size > SMALL:
+        sheet.heading(f"{opening.size / (1 << 20):,.0f} MiB: it is looked into when you open it", "dim")
+    sheet.fact("about", glimpse.about or None)
+    if known is not None and known.long.casefold() != known.sentence.casefold():
+        sheet.fact("in full", known.long)
+    switched = "".join(f", {key} = {_words(value)}" for key, value in glimpse.policy.items())
+    numbers = f" · {_number(known.reads, 'read')} · {_number(known.calls, 'call')}" if known else ""
+    sheet.fact("dialect", f"{glimpse.dialect or '?'}{switched}{numbers}")
+    sheet.fact("findings", ", ".join(known.codes) if known is not None and known.codes else None)
+    if known is not None and known.excerpt:
+        sheet.heading("The model's text begins")
+        sheet.paragraph("\n".join(known.excerpt.split("\n")[:_LINES]), "plain")
+    return sheet
+
+
+def _number(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _words(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+class Sort(StrEnum):
+    """Kinds of openings, in the order in which a key goes through them."""
+
+    ALL = "all"
+    MALFORMED = "malformed calls only"
+    PROBLEMS = "only ✖ and ▲"
+
+    def has(self, opening: Replayable) -> bool:
+        known = opening.appraisal
+        if self is Sort.ALL or opening.problem is not None:
+            return True
+        if known is None:
+            return False
+        return known.malformed if self is Sort.MALFORMED else known.level in PROBLEMS
+
+    @property
+    def following(self) -> Sort:
+        sorts = list(Sort)
+        return sorts[(sorts.index(self) + 1) % len(sorts)]
+
+
+@dataclass(frozen=True, slots=True)
+class PickerFilter:
+    """Every one of the words has to be somewhere in what is known about an opening."""
+
+    words: str = ""
+    sort: Sort = Sort.ALL
+
+    @property
+    def active(self) -> bool:
+        return bool(self.words.strip()) or self.sort is not Sort.ALL
+
+    @property
+    def said(self) -> Iterator[str]:
+        """What it lets through, in a few words."""
+        if self.sort is not Sort.ALL:
+            yield str(self.sort)
+        if self.words.strip():
+            yield self.words.strip()
+
+    def fitting(self, openings: Sequence[Replayable]) -> list[int]:
+        """The numbers of those that it lets through."""
+        wanted = self.words.casefold().split()
+        return [
+            number
+            for number, opening in enumerate(openings)
+            if self.sort.has(opening) and (not wanted or _has_all(opening, wanted))
+        ]
+
+
+def _has_all(opening: Replayable, wanted: Sequence[str]) -> bool:
+    parts = [opening.title, opening.folder]
+    if opening.glimpsed:  # to look into thousands of files takes longer than a key may
+        parts += [opening.about, opening.glimpse.dialect]
+    if opening.appraisal is not None:
+        parts += [opening.appraisal.long, *opening.appraisal.codes]
+    text = " ".join(parts).casefold()
+    return all(word in text for word in wanted)
+
 
 _WORDS = Question("words", "/ ", "words of a name, of what is in it, or of a finding: unclosed path")
 _FRAME = 1 / 15  # seconds between two drawings of what was found out meanwhile
@@ -69,12 +275,12 @@ class PickerScreen(Screen[int | None]):
     ]  # fmt: skip
 
     def __init__(
-        self, openings: Sequence[Opening], chosen: int = 0, like: PickerScreen | None = None
+        self, openings: Sequence[Replayable], chosen: int = 0, like: PickerScreen | None = None
     ) -> None:
         """`like` is the picker as somebody left it: who goes through some of them wants the next of these."""
         super().__init__()
         self.openings = openings
-        self.sieve: Sieve = like.sieve if like is not None else Sieve()
+        self.sieve: PickerFilter = like.sieve if like is not None else PickerFilter()
         self.list = OpeningList(openings)
         self.list.border_title = "What can be replayed"
         self.about = TextPane("About", id="about")
@@ -140,7 +346,9 @@ class PickerScreen(Screen[int | None]):
         known = self.openings[chosen].appraisal if chosen is not None else None
         if self._told != (chosen, known):
             self._told = chosen, known
-            self.about.show_document(FactSheet() if chosen is None else sheet_of(self.openings[chosen]))
+            self.about.show_document(
+                FactSheet() if chosen is None else replayable_sheet(self.openings[chosen])
+            )
 
     def on_row_pane_moved(self, event: RowPane.Moved) -> None:
         event.stop()
@@ -184,11 +392,11 @@ class PickerScreen(Screen[int | None]):
         if not self.sieve.active:
             self.action_back()
             return
-        self.sieve, self._kept = Sieve(), ""
+        self.sieve, self._kept = PickerFilter(), ""
         self.show_fitting()
 
     def action_help(self) -> None:
-        from workbench.ui.screens.help import HelpScreen
+        from workbench.ui.screens.view import HelpScreen
 
         self.app.push_screen(HelpScreen(self))
 

@@ -1,33 +1,162 @@
-"""The replay screen: a debugger for streams, with a cursor in time."""
+"""The replay screen: a debugger for streams, with a cursor in time that keys move or that plays by itself."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.events import Resize
 from textual.widgets import Footer
 
+from workbench.analysis.variants.changes import Change
 from workbench.errors import UserError
-from workbench.player.cursor import Unit
-from workbench.player.panes import Pane
-from workbench.sources.opening import Opening
-from workbench.ui.notebook import Notebook
-from workbench.ui.playing import Playing
-from workbench.ui.replaykeys import KEYS
-from workbench.ui.running import Runner
+from workbench.replay.player import Pane
+from workbench.replay.sources import Replayable
+from workbench.replay.timeline import Playback, Unit
 from workbench.ui.screens.exchange import ExchangeScreen
 from workbench.ui.screens.picker import PickerScreen
-from workbench.ui.trials import Trials
-from workbench.ui.whatif import WhatIf
-from workbench.ui.widgets.position import PositionBar
-from workbench.ui.widgets.promptbar import Question
+from workbench.ui.screens.tapenotes import MarkNotes, Runner
+from workbench.ui.screens.whatif import Trials, WhatIf
+from workbench.ui.widgets.bars import PositionBar, Question
 from workbench.ui.widgets.replayview import ReplayView
 from workbench.ui.widgets.rowpane import RowPane
-from workbench.variants.changes import Change
+
+
+def _steps(
+    unit: Unit, on: str, back: str, name: str, what: str, display: tuple[str, str]
+) -> list[BindingType]:
+    """Two keys: to the next one of a kind, and to the one before."""
+    return [
+        Binding(on, f"seek('{unit}', 1)", name, id=f"replay.{unit}", key_display=display[0],
+                tooltip=f"On to the next {what}", show=unit in (Unit.TRANSITION, Unit.READ)),
+        Binding(back, f"seek('{unit}', -1)", f"{name} back", id=f"replay.{unit}-back", show=False,
+                key_display=display[1], tooltip=f"Back to the {what} before"),
+    ]  # fmt: skip
+
+
+def _unseen(bindings: Iterable[BindingType], *keys: str) -> list[BindingType]:
+    """These work as they do in the live screen, but the footer has no room for them."""
+    return [replace(one, show=False) for one in bindings if isinstance(one, Binding) and one.key in keys]
+
+
+KEYS: list[BindingType] = [
+    *_steps(Unit.TRANSITION, "right", "left", "Step", "move of the parser", ("→", "←")),
+    *_steps(Unit.READ, "right_square_bracket", "left_square_bracket", "Read", "read",
+            ("]", "[")),
+    *_steps(Unit.DELTA, "right_curly_bracket", "left_curly_bracket", "Delta",
+            "thing that the client got", ("}", "{")),
+    *_steps(Unit.CALL, "right_parenthesis", "left_parenthesis", "Call", "call", (")", "(")),
+    *_steps(Unit.STEP, "full_stop", "comma", "Any step", "step, whatever happened", (".", ",")),
+    Binding("space", "play", "Play", id="replay.play", tooltip="Play from here, or stand still"),
+    Binding("plus,equals_sign", "speed(1)", "Faster", id="replay.faster", show=False, key_display="+",
+            tooltip="Play faster: up to 100 times, then as fast as possible"),
+    Binding("minus", "speed(-1)", "Slower", id="replay.slower", show=False, key_display="-",
+            tooltip="Play slower: down to a tenth of the recorded speed"),
+    Binding("c", "run(1)", "Run", id="replay.run", tooltip="Run to the next breakpoint"),
+    Binding("C", "run(-1)", "Run back", id="replay.run-back", show=False,
+            tooltip="Run back to the breakpoint before"),
+    Binding("b", "breakpoints", "Breakpoints", id="replay.breakpoints",
+            tooltip="Where running stops: states, rules, findings, texts, hold-back, tools"),
+    Binding("m", "mark", "Mark", id="replay.mark", show=False,
+            tooltip="Mark this step, with a note; kept beside the tape"),
+    Binding("M", "marks", "Marks", id="replay.marks", show=False, tooltip="The marks of this tape"),
+    Binding("e", "change('rewrite')", "Edit", id="replay.edit", tooltip="Edit the model's text"),
+    Binding("d", "change('switch')", "What if", id="replay.switch",
+            tooltip="Another dialect or policy: see at once what changes"),
+    Binding("exclamation_mark", "change('cut')", "Cut here", id="replay.cut", show=False, key_display="!",
+            tooltip="What if upstream had ended here?"),
+    Binding("J", "change('join')", "Join reads", id="replay.join", show=False,
+            tooltip="What if this read and the next one had come as one?"),
+    Binding("vertical_line", "change('split')", "Split read", id="replay.split", show=False,
+            key_display="|", tooltip="What if this read had come as two?"),
+    Binding("u", "trial('undo')", "Undo", id="replay.undo", show=False,
+            tooltip="Take the last change back"),
+    Binding("S", "trial('save')", "Save variant", id="replay.save", show=False,
+            tooltip="Write the variant, or what is in no file yet, as a new tape"),
+    Binding("D", "open('difference')", "Difference", id="replay.difference", show=False,
+            tooltip="Where what the client got then is not what today's code would send"),
+    Binding("colon", "goto", "Go to", id="replay.goto", key_display=":",
+            tooltip="To a step, a time, a byte, a read, a call, a finding"),
+    Binding("less_than_sign", "edge(0)", "Start", id="replay.start", show=False, key_display="<",
+            tooltip="To the start: nothing has happened yet"),
+    Binding("greater_than_sign", "edge(1)", "End", id="replay.end", show=False, key_display=">",
+            tooltip="To the last step"),
+    Binding("h", "here", "To this row", id="replay.here", show=False,
+            tooltip="Move the cursor in time to the selected row"),
+    Binding("a", "message", "Message", id="replay.message", show=False,
+            tooltip="Show the message as the client has it, or not"),
+    Binding("4", "focus_on('message')", "Message pane", id="replay.message-pane", show=False,
+            tooltip="To the message as the client has it"),
+    Binding("o", "pick", "Open", id="replay.open", show=False,
+            tooltip="Open another one of these tapes, or of the samples"),
+    Binding("n", "next(1)", "Finding", id="exchange.next",
+            tooltip="On to the next finding; to the next match, while there is a search"),
+    Binding("N", "next(-1)", "Finding back", id="exchange.previous", show=False,
+            tooltip="Back to the finding before; to the match before, while there is a search"),
+    Binding("escape", "back", "Back", id="exchange.back", show=False,
+            tooltip="Stop what moves, forget the search, leave zoom; then back to where you came from"),
+    Binding("q", "close", "Close", id="replay.close", show=False, tooltip="Back to where you came from"),
+    *_unseen(ExchangeScreen.BINDINGS, "enter", "r", "t", "z", "slash"),
+]  # fmt: skip
+
+
+_FRAME = 1 / 30
+
+
+class Playing:
+    """One for a screen: the speed stays when another tape is opened."""
+
+    def __init__(self, screen: ReplayScreen) -> None:
+        self._screen = screen
+        self._playback = Playback()
+
+    @property
+    def on(self) -> bool:
+        return self._playback.playing
+
+    @property
+    def words(self) -> str:
+        return self._playback.words if self.on or self._playback.changed else ""
+
+    def begin(self) -> None:
+        """The screen is there."""
+        self._screen.set_interval(_FRAME, self._frame)
+
+    def toggle(self) -> None:
+        player, view = self._screen.player, self._screen.replay
+        if self.on or player is None:
+            self.stop()
+            return
+        if view.step >= player.steps - 1 and player.complete:
+            view.move_to(-1)  # from the end there is only the beginning to play
+        self._playback.play(player, view.step, monotonic(), view.timeline.clock if view.timeline else None)
+        self._screen.tell()
+
+    def stop(self) -> None:
+        if self.on:
+            self._playback.pause()
+            self._screen.tell()
+
+    def change_speed(self, way: int) -> None:
+        change = self._playback.faster if way > 0 else self._playback.slower
+        change(monotonic())
+        self._screen.tell()
+
+    def _frame(self) -> None:
+        if not self.on:
+            return
+        before = self._screen.replay.step
+        step = self._playback.advance(monotonic(), before, grows=self._screen.replay.growing)
+        if not self._screen.runner.stopped_between(before, step) and step != before:
+            self._screen.replay.move_to(step)
+        if not self.on:
+            self._screen.tell()
+
 
 GOTO = Question(
     "goto", "go to ", "a step (120, +10, 50%), a time (1.5s), a byte (@512), read 12, call 2, finding 3"
@@ -53,7 +182,7 @@ class ReplayScreen(ExchangeScreen):
 
     def __init__(
         self,
-        openings: Sequence[Opening],
+        openings: Sequence[Replayable],
         number: int = 0,
         *,
         at: int | None = None,
@@ -70,7 +199,7 @@ class ReplayScreen(ExchangeScreen):
         self.trials = Trials(self)
         self._what_if = WhatIf(self)
         self.runner = Runner(self)
-        self.notebook = Notebook(self)
+        self.notebook = MarkNotes(self)
         self.playing = Playing(self)
         self._at = at
         self._changes = changes  # to be tried as soon as the tape is read
@@ -110,7 +239,7 @@ class ReplayScreen(ExchangeScreen):
     # -- what is open
 
     @property
-    def opening(self) -> Opening:
+    def opening(self) -> Replayable:
         return self.openings[self.number]
 
     def open_number(self, number: int, at: int | None = None) -> None:

@@ -11,9 +11,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.message import Message
 
-from workbench.costs import CHARACTERS_A_TOKEN
-from workbench.player.player import Player
-from workbench.resend import Sent
+from workbench.analysis.requests import CHARACTERS_A_TOKEN
+from workbench.proxy.registration import Sent
+from workbench.replay.player import Player
 from workbench.ui.background import in_background
 from workbench.ui.requestfacts import (
     RequestFacts,
@@ -26,9 +26,8 @@ from workbench.ui.requestfacts import (
 from workbench.ui.screens.edit import EditScreen
 from workbench.ui.screens.view import ViewScreen, pane_bindings
 from workbench.ui.widgets.diffview import Difference, folded
-from workbench.ui.widgets.document import Prose
-from workbench.ui.widgets.factsheet import FactSheet
-from workbench.ui.widgets.jsontext import JsonText
+from workbench.ui.widgets.document import FactSheet, Prose
+from workbench.ui.widgets.payload import JsonText
 from workbench.ui.widgets.textpane import TextPane
 
 _NAMES = ("Difference", "Prompt", "Tools", "Findings", "Headers", "Client", "Upstream")

@@ -13,25 +13,23 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.widgets import Footer, Static
 
-from workbench.demo.tips import Tips
+from workbench.analysis.filters import FilterError
+from workbench.analysis.variants.changes import Change
+from workbench.demo.launch import Tips
 from workbench.errors import UserError
-from workbench.filters.language import FilterError
-from workbench.library.rows import Row
-from workbench.player.panes import Pane
-from workbench.player.tailing import Tail
-from workbench.recipe import Wishes
-from workbench.sources.opening import tape_opening
-from workbench.ui.catalogue import Catalogue
+from workbench.library.summary import Row
+from workbench.replay.lines import Tail
+from workbench.replay.player import Pane
+from workbench.replay.sources import tape_replayable
+from workbench.tape.recipe import Wishes
 from workbench.ui.display import content
-from workbench.ui.judging import is_side
-from workbench.ui.screens.chain import ChainScreen
 from workbench.ui.screens.exchange import ExchangeScreen
 from workbench.ui.screens.replay import ReplayScreen
-from workbench.ui.widgets.exchanges import Entry, ExchangeList, Judged
+from workbench.ui.screens.session import ChainScreen
+from workbench.ui.widgets.bars import FILTER
+from workbench.ui.widgets.exchanges import Catalogue, Entry, ExchangeList, Judged, is_side
 from workbench.ui.widgets.exchangeview import ExchangeView
-from workbench.ui.widgets.promptbar import FILTER
 from workbench.ui.widgets.rowpane import RowPane
-from workbench.variants.changes import Change
 
 _POLL = 0.3  # seconds between looks at the index
 _SLICE = 0.012
@@ -218,7 +216,7 @@ class StreamScreen(ExchangeScreen):
     def _replay(self, changes: Sequence[Change] = ()) -> None:
         path = self.view.path
         if path is not None and self.player is not None:
-            opening = tape_opening(path, path.name, "", Wishes())
+            opening = tape_replayable(path, path.name, "", Wishes())
             at = self.view.selected_step()
             self.app.push_screen(ReplayScreen([opening], at=at, library=self.library, changes=changes))
             self.did("replay")

@@ -1,19 +1,166 @@
-"""The table screen: the dialect's transition table, the current row lit, with hits."""
+"""The table screen: the dialect's transition table, a block for each state, the current row lit, with
+hits.
+"""
 
 from __future__ import annotations
 
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.timer import Timer
 
-from transformer import DIALECTS, Transition
-from workbench.player.panes import Pane
-from workbench.player.player import Player
+from transformer.dialects import DIALECTS
+from transformer.parser.machine import Dialect, Rule
+from transformer.records import Transition
+from workbench.replay.player import Pane, Player
 from workbench.ui.screens.view import ViewScreen
+from workbench.ui.widgets.document import Pieces, Sheet
 from workbench.ui.widgets.rowpane import RowPane
-from workbench.ui.widgets.rulelist import Hits, RuleList, RuleRow, rules_of
 from workbench.ui.widgets.textpane import TextPane
+
+_BAR = 12
+_BLOCKS = " ▏▎▍▌▋▊▉█"
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    """One rule of one state, with all the tokens that lead to it."""
+
+    state: str
+    tokens: tuple[str, ...]
+    rule: Rule
+    rest: bool = False  # the rule for whatever the state does not name
+
+    @property
+    def pairs(self) -> list[Pair]:
+        return [(self.state, token) for token in self.tokens]
+
+
+def rules_of(dialect: Dialect) -> list[RuleRow]:
+    rows = []
+    for state in dialect.states:
+        tokens: dict[int, list[str]] = {}
+        rules = {}
+        for token in dialect.tokens:
+            rule = dialect.transitions[state, token]
+            rules[id(rule)] = rule
+            tokens.setdefault(id(rule), []).append(str(token))
+        found = [
+            RuleRow(str(state), tuple(tokens[key]), rule, 2 * len(tokens[key]) > len(dialect.tokens) > 3)
+            for key, rule in rules.items()
+        ]
+        rows += sorted(found, key=lambda row: row.rest)
+    return rows
+
+
+class Hits:
+    """How often each pair of state and token was met up to a step, counted little by little."""
+
+    def __init__(self, player: Player, step: int) -> None:
+        self.player = player
+        self.counts: Counter[Pair] = Counter()
+        self.current: Pair | None = None  # that of the last transition
+        self._left = iter(range(player.rows(Pane.MACHINE).known_at(step)))
+
+    def advance(self, seconds: float) -> bool:
+        """True while there is more to count."""
+        until = time.perf_counter() + seconds
+        for row in self._left:
+            item = self.player.item(Pane.MACHINE, row)
+            if isinstance(item, Transition):
+                self.current = (item.state, item.token)
+                self.counts[self.current] += 1
+            if row % 64 == 0 and time.perf_counter() >= until:
+                return True
+        return False
+
+
+class RuleList(Sheet):
+    """The table with its hits. Above each state stands its name; the row in use has a sign."""
+
+    def __init__(self, rows: list[RuleRow], hits: Hits, *, only_hits: bool) -> None:
+        super().__init__()
+        self.hits = hits
+        self.shown = [row for row in rows if self.count(row) or not only_hits]
+        self.rules: list[RuleRow | None] = []  # for each row of the screen; None for a state's name
+        self._most = max([1, *map(self.count, rows)])
+
+    def count(self, row: RuleRow) -> int:
+        return sum(self.hits.counts[pair] for pair in row.pairs)
+
+    def is_current(self, row: RuleRow) -> bool:
+        return self.hits.current in row.pairs
+
+    @property
+    def goal(self) -> int:
+        found = (at for at, rule in enumerate(self.rules) if rule is not None and self.is_current(rule))
+        return next(found, next((at for at, rule in enumerate(self.rules) if rule is not None), 0))
+
+    def _clear(self) -> None:
+        super()._clear()
+        self.rules = []
+
+    def _rows(self, width: int) -> Iterator[None]:
+        state = None
+        for row in self.shown:
+            if row.state != state:
+                state = row.state
+                if self._made:
+                    self._add([], None)
+                hits = sum(self.count(other) for other in self.shown if other.state == state)
+                self._add(
+                    [(f"in state {state}   ", "heading"), (f"{hits} hits" if hits else "", "dim")], None
+                )
+            self._add(self._rule(row, width), row)
+            yield
+
+    def _add(self, pieces: Pieces, rule: RuleRow | None) -> None:
+        self._made.append(pieces)
+        self.rules.append(rule)
+
+    def _rule(self, row: RuleRow, width: int) -> Pieces:
+        count, current = self.count(row), self.is_current(row)
+        look = "plain" if count else "dim"
+        tokens = "anything else" if row.rest else ", ".join(row.tokens)
+        wide = width >= 110
+        column = 30 if wide else 20
+        short = tokens if len(tokens) <= column else f"{tokens[: column - 1]}…"
+        bar = [(f"{_bar(count, self._most):{_BAR}} ", "info")] if wide else []
+        here = "current" if current else look
+        return [
+            ("▶ " if current else "  ", "current" if current else look),
+            (f"{count or '':>6} ", "strong" if count else "dim"),
+            *bar,
+            (f"{short:{column}} ", here),
+            (f"→ {row.rule.to:14} ", "dim" if row.rule.to == row.state else here),
+            (f"{row.rule.name:{24 if wide else 18}} ", "info" if count else "dim"),
+            (row.rule.why if wide else "", look),
+        ]
+
+    def opened(self, row: int) -> Pieces:
+        rule = self.rules[row]
+        if rule is None:
+            return []
+        return [(f"{' or '.join(rule.tokens)}: ", "dim"), (rule.rule.why, "good")]
+
+    def text(self, row: int) -> str:
+        rule = self.rules[row]
+        if rule is None:
+            return super().text(row)
+        to = rule.rule
+        return f"{self.count(rule)} {rule.state} {', '.join(rule.tokens)} → {to.to} {to.name}: {to.why}"
+
+
+def _bar(count: int, most: int) -> str:
+    """In eighths of a cell; one hit is still seen."""
+    eighths = max(1, count * _BAR * 8 // most) if count else 0
+    return "█" * (eighths // 8) + (_BLOCKS[eighths % 8] if eighths % 8 else "")
+
 
 _SLICE, _PAUSE = 0.01, 0.02
 

@@ -1,20 +1,26 @@
-"""A full-screen view: what all the screens share that are opened from the stream screen."""
+"""Full-screen views: what all share that open over another screen; the help on keys; a list to choose
+from.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar, TypeVar
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.dom import DOMNode
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Footer, Static
 
+from workbench.files import save
 from workbench.ui.display import content
-from workbench.ui.savedfile import save
-from workbench.ui.widgets.panetabs import PaneTabs
-from workbench.ui.widgets.promptbar import SEARCH, PromptBar
+from workbench.ui.widgets.bars import SEARCH, PaneTabs, PromptBar
+from workbench.ui.widgets.document import FactSheet, Pieces, Sheet
+from workbench.ui.widgets.rowpane import RowPane
 from workbench.ui.widgets.textpane import TextPane
 
 T = TypeVar("T")
@@ -134,7 +140,7 @@ class ViewScreen(Screen[T]):
         self.dismiss(self.result())
 
     def action_help(self) -> None:
-        from workbench.ui.screens.help import HelpScreen
+        pass
 
         self.app.push_screen(HelpScreen(self))
 
@@ -196,3 +202,202 @@ class ViewScreen(Screen[T]):
             self.notify(f"no file could be written: {error}", severity="error", markup=False)
             return
         self.notify(f"written to {path}", timeout=6, markup=False)
+
+
+_PANES = (
+    ("Upstream", "what the model's server sent, read by read, exactly as it came"),
+    ("Machine", "how the parser moved: state → state, the rule, the text that caused it; and findings"),
+    ("Client", "what the client got: text, calls, arguments, the end"),
+)
+_TOGETHER = (
+    "The three move together: the row you select lights up the rows and the very characters of the others "
+    "that it comes from or led to."
+)
+_SIGNS = (
+    ("✖ ▲ ●", "an error, a warning, something to know"),
+    ("✔ ◌", "all went well; still running"),
+    ("1▌", "belongs to call 1: its colour and number run through all panes"),
+    ("+12 held", "12 characters are held back, because it is not decided yet what they are"),
+    ("↵ ⇥ ␍", "a line feed, a tab, a carriage return in the text"),
+    ("\\x1b", "in reverse: a character that would steer the terminal, shown instead of obeyed"),
+    ("♥", "a comment to the client, so that it keeps waiting while upstream is silent"),
+    ("[3c 70]", "in a dump: the bytes that the selected row comes from"),
+)
+
+
+class HelpScreen(ViewScreen[None]):
+    """Made from the bindings that are active on the screen below, so it cannot say anything else."""
+
+    def __init__(self, below: Screen[Any]) -> None:
+        super().__init__()
+        self.below = below
+        self.sheet = help_sheet(below)
+        self.text = TextPane("Help", id="help")
+        self.panes = (self.text,)
+
+    def begin(self) -> None:
+        self.text.show_document(self.sheet)
+        self.say(f"help: {_place(self.below)}", "escape goes back")
+
+    def action_help(self) -> None:
+        self.action_back()
+
+
+def help_sheet(screen: Screen[Any]) -> FactSheet:
+    sheet = FactSheet()
+    about = getattr(screen, "HELP", "")
+    if about:
+        sheet.heading("What you see").paragraph(about)
+    for heading, keys in groups(screen):
+        sheet.heading(heading)
+        for key, said in keys:
+            sheet.fact(key, said)
+    sheet.heading("The three panes")
+    for name, said in _PANES:
+        sheet.fact(name, said)
+    sheet.paragraph(_TOGETHER)
+    sheet.heading("Signs")
+    for sign, said in _SIGNS:
+        sheet.fact(sign, said)
+    return sheet
+
+
+def groups(screen: Screen[Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """The active bindings by where they come from, the nearest first; one line for all keys of an action."""
+    found: dict[DOMNode, dict[str, tuple[list[str], Binding]]] = {}
+    for active in screen.active_bindings.values():
+        actions = found.setdefault(active.node, {})
+        keys, _ = actions.setdefault(active.binding.action, ([], active.binding))
+        keys.append(screen.app.get_key_display(active.binding))
+    for node, actions in found.items():
+        lines = [
+            (" ".join(dict.fromkeys(keys)), _said(binding))
+            for keys, binding in actions.values()
+            if not binding.system and _said(binding)
+        ]
+        if lines:
+            yield _heading(node), lines
+
+
+def _said(binding: Binding) -> str:
+    name, tip = binding.description, binding.tooltip
+    return f"{name}: {tip}" if name and tip and name != tip else name or tip
+
+
+def _heading(node: DOMNode) -> str:
+    if isinstance(node, App):
+        return "Keys everywhere"
+    if isinstance(node, Screen):
+        return "Keys of this screen"
+    title = (getattr(node, "NAME", "") or node.border_title) if isinstance(node, Widget) else None
+    return f"Keys in the part “{title}”" if title else "Keys in this part"
+
+
+def _place(screen: Screen[Any]) -> str:
+    return screen.title or type(screen).__name__.removesuffix("Screen").lower()
+
+
+_MOST = 40  # cells that the names may take
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`current` is what is in force now."""
+
+    name: str
+    note: str = ""
+    current: bool = False
+
+
+class ChoiceList(Sheet):
+    """A row of the screen is a choice; the one that is in force is marked."""
+
+    def __init__(self, choices: Sequence[Choice], chosen: int = 0) -> None:
+        super().__init__()
+        self.choices = list(choices)
+        self.chosen = chosen
+
+    @property
+    def goal(self) -> int:
+        return max(0, min(self.chosen, len(self.choices) - 1))
+
+    def _rows(self, width: int) -> Iterator[None]:
+        names = max((len(choice.name) for choice in self.choices), default=0)
+        room = min(names, _MOST, max(8, width - 6))
+        for choice in self.choices:
+            self._made.append(self._row(choice, room))
+            yield
+
+    def _row(self, choice: Choice, room: int) -> Pieces:
+        sign = "▸ " if choice.current else "  "
+        look = "strong" if choice.current else "plain"
+        return [(sign, "good"), (f"{choice.name:{room}}  ", look), (choice.note, "dim")]
+
+    def opened(self, row: int) -> Pieces:
+        choice = self.choices[row]
+        return [(choice.note, "dim")] if len(choice.note) > max(0, self._width - _MOST) else []
+
+
+Deed: TypeAlias = Literal["choose", "add", "remove"]
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """What is to be done, and with which of the choices; -1: none of them."""
+
+    deed: Deed
+    number: int
+
+
+class ListScreen(ViewScreen[Picked]):
+    """Its result is None when nothing was chosen. `changes`: choices can be added and removed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "Choose", id="listing.choose", tooltip="Take this one"),
+        Binding("a", "add", "Add", id="listing.add", tooltip="Add one to this list"),
+        Binding("d,delete", "remove", "Remove", id="listing.remove", tooltip="Take this one off the list"),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        facts: str,
+        choices: Sequence[Choice],
+        *,
+        chosen: int = 0,
+        changes: bool = False,
+        help: str = "",
+    ) -> None:
+        super().__init__()
+        self.HELP = help  # type: ignore[misc]
+        self.title = title
+        self._facts = facts
+        self._changes = changes
+        self.choices = list(choices)
+        self.list = TextPane(title.capitalize(), id="listing")
+        self.panes = (self.list,)
+        self._chosen = chosen
+
+    def begin(self) -> None:
+        self.say(str(self.title), self._facts)
+        self.list.show_document(ChoiceList(self.choices, self._chosen))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return self._changes if action in ("add", "remove") else True
+
+    def on_row_pane_opened(self, event: RowPane.Opened) -> None:
+        event.stop()
+        self.action_choose()
+
+    def action_choose(self) -> None:
+        self._done("choose")
+
+    def action_remove(self) -> None:
+        self._done("remove")
+
+    def action_add(self) -> None:
+        self.dismiss(Picked("add", -1))
+
+    def _done(self, deed: Deed) -> None:
+        if 0 <= self.list.cursor < len(self.choices):
+            self.dismiss(Picked(deed, self.list.cursor))

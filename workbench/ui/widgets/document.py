@@ -1,4 +1,6 @@
-"""A text laid out as rows of a given width, little by little, so that a huge one holds nothing up."""
+"""Documents: text laid out as rows of a given width, little by little, so that a huge one holds nothing
+up; facts under headings, and several documents below each other.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,12 @@ import re
 import time
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from workbench.visible import visible_line
+from workbench.text import visible_line
 
 Pieces = list[tuple[str, str]]  # text, and the name of its look
 # With fewer cells than this a text would become a column of letters.
@@ -188,3 +191,121 @@ def marked(text: str, pattern: re.Pattern[str], look: str, other: str) -> Pieces
         at = match.end()
     pieces.append((text[at:], look))
     return [piece for piece in pieces if piece[0]]
+
+
+class Stack(Document):
+    """Laid out from top to bottom: a document below begins when the one above is complete."""
+
+    def __init__(self, parts: Sequence[tuple[str, Document]], *, from_top: bool = False) -> None:
+        super().__init__()
+        self._from_top = from_top
+        self.parts = list(parts)
+        self._starts = array("q")  # the row of each part's heading, as far as they are known
+
+    def __len__(self) -> int:
+        last = len(self._starts) - 1
+        return self._starts[last] + 1 + len(self.parts[last][1]) if last >= 0 else 0
+
+    @property
+    def goal(self) -> int | None:
+        """That of the first document that has one of its own."""
+        if self._from_top:
+            return 0
+        for start, (_, document) in zip(self._starts, self.parts, strict=False):
+            goal = document.goal
+            if goal is None or goal:
+                return None if goal is None else start + 1 + goal
+        return 0 if len(self._starts) == len(self.parts) else None
+
+    def _clear(self) -> None:
+        del self._starts[:]
+
+    def _rows(self, width: int) -> Iterator[None]:
+        for _, document in self.parts:
+            self._starts.append(len(self))
+            document.fit(width)
+            while document.advance(0):
+                yield
+            yield
+
+    def _find(self, row: int) -> tuple[int, int]:
+        """The part, and the row in it; -1 is its heading."""
+        part = bisect_right(self._starts, row) - 1
+        return part, row - self._starts[part] - 1
+
+    def pieces(self, row: int) -> Pieces:
+        part, inner = self._find(row)
+        heading, document = self.parts[part]
+        return [(heading, "heading")] if inner < 0 else document.pieces(inner)
+
+    def whole(self) -> str:
+        return "\n".join(f"{heading}\n{document.whole()}" for heading, document in self.parts)
+
+    def matches(self, pattern: re.Pattern[str]) -> list[int]:
+        found = []
+        for start, (heading, document) in zip(self._starts, self.parts, strict=False):
+            found += [start] if pattern.search(heading) else []
+            found += [start + 1 + row for row in document.matches(pattern)]
+        return found
+
+
+_LABEL = 12
+# What is longer is shown elsewhere, as JSON or as bytes.
+_LONGEST = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Without a label it is a paragraph; without a text it is a heading."""
+
+    label: str
+    text: str
+    look: str
+
+
+class FactSheet(Sheet):
+    """Filled before it is shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.facts: list[Fact] = []
+
+    def heading(self, text: str, look: str = "heading") -> FactSheet:
+        self.facts.append(Fact(text, "", look))
+        return self
+
+    def fact(self, label: str, value: object, look: str = "plain") -> FactSheet:
+        """Nothing is said of what is None."""
+        if value is not None:
+            self.facts.append(Fact(label, str(value) or "(empty)", look))
+        return self
+
+    def paragraph(self, text: str, look: str = "plain") -> FactSheet:
+        self.facts += [Fact("", line, look) for line in text.split("\n")]
+        return self
+
+    def _rows(self, width: int) -> Iterator[None]:
+        for fact in self.facts:
+            if not fact.text:
+                self._made += [[]] if self._made else []
+                self._made.append([(fact.label, fact.look)])
+            elif fact.label:
+                self._made += self._labelled(fact, width)
+            else:
+                self._made += [[(line, fact.look)] for line in _lines(fact.text, width)]
+            yield
+
+    def _labelled(self, fact: Fact, width: int) -> Iterator[Pieces]:
+        column = min(_LABEL, width // 3)
+        # A long label has the line for itself.
+        if len(fact.label) >= column:
+            yield [(fact.label, "dim")]
+        for number, line in enumerate(_lines(fact.text, width - column)):
+            label = fact.label if number == 0 and len(fact.label) < column else ""
+            yield [(f"{label:{column}}", "dim"), (line, fact.look)]
+
+
+def _lines(text: str, width: int) -> Iterator[str]:
+    shown = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+    for start, end in cuts(shown, 0, len(shown), max(4, width)):
+        yield shown[start:end]

@@ -1,20 +1,25 @@
-"""The list of exchanges: by session, the newest first, each with its verdict."""
+"""The list of exchanges: by session, the newest first, each with its verdict, requests beside the
+conversation folded; and the catalogue that fills it, as far as a filter lets them through.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 from rich.style import Style
 from textual.strip import Strip
 
-from workbench.library.rows import Row
+from workbench.analysis.filters import Filter, parse
+from workbench.analysis.verdicts import SIGNS, Verdict, facts_of_row, verdict
+from workbench.library.query import Library
+from workbench.library.summary import Row
+from workbench.replay.lines import Tail
 from workbench.ui.display import sentence, strip_of
-from workbench.ui.widgets.groupedpane import GroupedPane
-from workbench.ui.widgets.rowpane import RowPane
-from workbench.verdicts.judging import Verdict
-from workbench.verdicts.kinds import SIGNS
+from workbench.ui.widgets.rowpane import GroupedPane, RowPane
 
 Pieces = list[tuple[str, Style]]
 _INDENT = "   "
@@ -164,3 +169,107 @@ def _number(number: int, noun: str) -> str:
 
 def _look(level: str) -> str:
     return level if level in ("error", "warning", "good") else "info"
+
+
+def judged(row: Row) -> Judged:
+    """What the index alone can say of an exchange."""
+    return Judged(row, verdict(facts_of_row(row)))
+
+
+def grouped(judged_rows: Iterable[Judged], folds: bool = True) -> list[Entry]:
+    """Newest first; a session stands where its newest exchange does. Folded ones are counted only."""
+    sessions: dict[str, list[Judged]] = {}
+    for entry in judged_rows:
+        sessions.setdefault(entry.row.session or "", []).append(entry)
+    entries: list[Entry] = []
+    for name, group in sessions.items():
+        shown = [entry for entry in group if not (folds and is_side(entry.row))] or group
+        entries.append(Session(name or "without a session", len(shown), len(group) - len(shown)))
+        entries += shown
+    return entries
+
+
+def is_side(row: Row) -> bool:
+    """A request beside the conversation: a title, an embedding."""
+    return row.kind == "relay" or "nothing-offered" in row.findings
+
+
+_MOST = 2000
+_LIVES = 2.0  # seconds between looks at whether writers still live
+
+
+class Catalogue:
+    """Looks at the index when that has changed. Raises UserError while there is no library."""
+
+    def __init__(self, library: Path) -> None:
+        self.library = library
+        self.text = ""  # of the filter
+        self._filter: Filter | None = None
+        self._index: Library | None = None
+        self._version = -1
+        self._unfolded = False
+        self._looked_at = 0.0
+        self._decided: dict[str, tuple[int, bool]] = {}  # what only a tape could tell, and its size then
+        self._judged: dict[str, Judged] = {}
+        self.rows: list[Row] = []  # all there are, whatever the filter
+        self.undecided: list[Row] = []
+
+    def filter_by(self, text: str) -> None:
+        """Raises FilterError, and then nothing has changed."""
+        self._filter = parse(text) if text.strip() else None
+        self.text = text.strip()
+        self._version = -1
+        self._decided.clear()
+
+    def unfold(self) -> None:
+        """Show side requests, or fold them away again."""
+        self._unfolded = not self._unfolded
+        self._version = -1
+
+    def poll(self) -> list[Entry] | None:
+        """The list anew; None when nothing has changed."""
+        try:
+            if self._index is None:
+                self._index = Library(self.library)
+            version = self._index.data_version()
+            if version == self._version and not self._may_have_died():
+                return None
+            self.rows = self._index.rows(limit=_MOST)
+        except Exception:
+            self._index, self._version = None, -1
+            raise
+        self._version, self._looked_at = version, time.monotonic()
+        return self._entries(self.rows)
+
+    def _may_have_died(self) -> bool:
+        """The writer of a running exchange cannot tell the index that it is no more."""
+        if time.monotonic() - self._looked_at < _LIVES:
+            return False
+        return any(row.state == "running" for row in self.rows)
+
+    def _entries(self, rows: list[Row]) -> list[Entry]:
+        self.undecided = []
+        # Of thousands of rows one or two have changed.
+        known, self._judged = self._judged, {}
+        for row in rows:
+            entry = known.get(row.path)
+            self._judged[row.path] = entry if entry is not None and entry.row == row else judged(row)
+        shown = [entry for entry in self._judged.values() if self._lets_through(entry)]
+        return grouped(shown, folds=not self._unfolded)
+
+    def _lets_through(self, entry: Judged) -> bool:
+        if self._filter is None:
+            return True
+        answer = self._filter.matches(entry.row, entry.verdict)
+        if answer is not None:
+            return answer
+        size, known = self._decided.get(entry.row.path, (-1, False))
+        if size != entry.row.size:
+            self.undecided.append(entry.row)  # what was known of a tape that has grown counts until then
+        return known
+
+    def decide(self, row: Row, tail: Tail) -> None:
+        """A tape has been read: now it can be told whether its exchange is one of those."""
+        fits = self._filter is not None and tail.player is not None and self._filter.matches_tape(tail.player)
+        self._decided[row.path] = row.size, fits
+        self._version = -1

@@ -12,23 +12,15 @@ from textual import work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
-from transformer import Finding
-from workbench.player.links import Light, light_of, linked
-from workbench.player.panes import Pane
-from workbench.player.player import Player
-from workbench.player.reel import Source
-from workbench.player.tailing import Tail
-from workbench.tape import Line
-from workbench.ui.holding import alarm
-from workbench.ui.widgets.clientpane import ClientPane
-from workbench.ui.widgets.machinepane import MachinePane
+from transformer.records import Finding
+from workbench.analysis.verdicts import Verdict, facts_of_player, proof, verdict
+from workbench.replay.lines import LineSource, Tail
+from workbench.replay.player import Pane, Player
+from workbench.replay.rowtext import Highlight, highlight_of, linked
+from workbench.tape.format import Line
+from workbench.ui.widgets.bars import VerdictBar
+from workbench.ui.widgets.panes import ClientPane, MachinePane, TapePane, UpstreamPane, alarm
 from workbench.ui.widgets.rowpane import RowPane
-from workbench.ui.widgets.tapepane import TapePane
-from workbench.ui.widgets.upstreampane import UpstreamPane
-from workbench.ui.widgets.verdictbar import VerdictBar
-from workbench.verdicts.facts import facts_of_player
-from workbench.verdicts.judging import Verdict, verdict
-from workbench.verdicts.proofs import proof
 
 _FRAME = 1 / 20
 _SLICE = 0.012  # seconds of reading for one frame
@@ -46,7 +38,7 @@ class ExchangeView(Vertical):
 
     def __init__(self) -> None:
         super().__init__(id="exchange")
-        self.source: Source | None = None
+        self.source: LineSource | None = None
         self.at: int | None = None  # the step that is shown; None: the newest
         self.byte: int | None = None  # one that somebody asked for
         self.running = True  # somebody still writes the tape, if it has no end
@@ -77,7 +69,7 @@ class ExchangeView(Vertical):
 
     # -- a tape
 
-    def open(self, source: Source, running: bool = True, at: int | None = None) -> None:
+    def open(self, source: LineSource, running: bool = True, at: int | None = None) -> None:
         """Show another tape; its first rows at once, the rest in slices."""
         self.running = running
         gc.unfreeze()  # the tape before may go
@@ -91,7 +83,7 @@ class ExchangeView(Vertical):
             self._load(source)
 
     @work(exclusive=True, group="load")
-    async def _load(self, source: Source) -> None:
+    async def _load(self, source: LineSource) -> None:
         """The rest of a long tape, a slice at a time; keys and frames come in between."""
         while source is self.source and source.behind:
             source.advance(_LOAD)
@@ -126,7 +118,7 @@ class ExchangeView(Vertical):
         elif self.growing:
             self._tell()  # a clock may run
 
-    def _show(self, source: Source) -> None:
+    def _show(self, source: LineSource) -> None:
         """The rows that have come."""
         followed = False
         for pane in self.panes:
@@ -137,7 +129,7 @@ class ExchangeView(Vertical):
             self._subtitle(pane)
         if followed:  # the row whose bytes were lit is not the selected one any more
             for pane in self.panes:
-                pane.light(Light())
+                pane.light(Highlight())
 
     @property
     def growing(self) -> bool:
@@ -171,7 +163,7 @@ class ExchangeView(Vertical):
     def _alarm(self, player: Player) -> str:
         return alarm(player, self.at, self.running)
 
-    def _facts(self, source: Source, player: Player) -> str:
+    def _facts(self, source: LineSource, player: Player) -> str:
         facts = f"{player.reads} reads · {len(player.data):,} bytes · {player.now:.1f} s · {player.dialect}"
         if self.names_source:
             facts = f"{source.name} · {facts}"
@@ -201,7 +193,7 @@ class ExchangeView(Vertical):
         player, pane = self.player, event.pane
         if player is None or not isinstance(pane, TapePane) or event.row >= pane.count():
             return  # another tape may have been opened meanwhile
-        light = light_of(player, player.item(pane.PANE, event.row))
+        light = highlight_of(player, player.item(pane.PANE, event.row))
         for other in self.panes:
             other.light(light)
             if other is not pane:

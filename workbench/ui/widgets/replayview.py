@@ -1,28 +1,116 @@
-"""One exchange with a cursor in time: the three panes show what was known at a step, and no more."""
+"""One exchange with a cursor in time: the panes and the message show what was known at a step, and no
+more.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
+from rich.style import Style
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.message import Message
+from textual.strip import Strip
 
-from workbench.player.cursor import Unit
-from workbench.player.links import Light, light_of, linked
-from workbench.player.panes import Pane
-from workbench.player.places import Place
-from workbench.player.player import Player
-from workbench.player.reel import Source
-from workbench.player.timeline import Timeline
-from workbench.ui.holding import characters
+from workbench.analysis.variants.difference import Marks
+from workbench.replay.lines import LineSource
+from workbench.replay.message import Assembly
+from workbench.replay.player import Pane, Player
+from workbench.replay.rowtext import Highlight, highlight_of, linked
+from workbench.replay.timeline import Destination, Timeline, Unit
+from workbench.ui.display import strip_of, wrapped
+from workbench.ui.widgets.bars import PositionBar, Signs
 from workbench.ui.widgets.exchangeview import ExchangeView
-from workbench.ui.widgets.messagepane import MessagePane
-from workbench.ui.widgets.position import PositionBar, Signs
+from workbench.ui.widgets.panes import TapePane, characters
 from workbench.ui.widgets.rowpane import RowPane
-from workbench.ui.widgets.tapepane import TapePane
-from workbench.variants.difference import Marks
+
+_LABEL = 11  # cells
+_MOST = 2_000  # lines of one text: what came before them can be seen by stepping back
+
+Row: TypeAlias = tuple[str, str, str]  # label, text, look
+
+
+class MessagePane(RowPane):
+    """A row is a line of a text, of a call's arguments, or the end."""
+
+    NAME = "Message"
+
+    def __init__(self) -> None:
+        super().__init__(id="message", classes="rowpane messagepane")
+        self.border_title = "Message, as the client has it now"
+        self.rows: list[Row] = []
+        self.empty = "the client has got nothing yet"
+
+    def show_message(self, assembly: Assembly, step: int) -> None:
+        if not self.display:
+            return
+        rows = rows_of(assembly, step)
+        if rows != self.rows:  # else somebody may be reading in it
+            self._replace(rows)
+
+    def clear(self) -> None:
+        self._replace([])
+
+    def _replace(self, rows: list[Row]) -> None:
+        self.rows = rows
+        self.top = max(0, len(self.rows) - self.size.height)
+        self._known = len(self.rows)
+        self._select(len(self.rows) - 1, follow=True)
+
+    def count(self) -> int:
+        return len(self.rows)
+
+    def draw(self, row: int, width: int) -> Strip:
+        label, text, look = self.rows[row]
+        pieces = [(f"{label:{_LABEL}}", self.look("dim")), (text, self.look(look))]
+        return strip_of(pieces, width, self.look("plain"))
+
+    def opened(self, row: int, width: int, most: int) -> list[Strip]:
+        _, text, look = self.rows[row]
+        room = width - _LABEL
+        if room < 8 or len(text) <= room:
+            return []
+        plain: Style = self.look("plain")
+        indent = strip_of([(" " * _LABEL, plain)], _LABEL, plain)
+        lines = wrapped([(text, self.look(look))], room, most, plain)
+        return [Strip.join((indent, line)) for line in lines]
+
+    def text(self, row: int) -> str:
+        label, text, _ = self.rows[row]
+        return f"{label:{_LABEL}}{text}"
+
+
+def rows_of(assembly: Assembly, step: int) -> list[Row]:
+    """The texts line by line, then the calls, then how it ended; of several choices one after the other."""
+    message = assembly.assembled(step)
+    rows: list[Row] = []
+    for answered in message.choices:
+        if len(message.choices) > 1:
+            rows.append((f"choice {answered.index}", "", "dim"))
+        for text in answered.reasoning.values():
+            rows += _lines("reasoning", text, "plain")
+        rows += _lines("content", answered.content, "bright")
+        for number, call in enumerate(answered.calls):
+            rows.append((f"call {number}", f"{call.name}  {call.id}", "good"))
+            rows += _lines("", call.arguments, "bright")
+        if answered.finish is not None:
+            rows.append(("finish", answered.finish, "info"))
+    if message.error is not None:
+        rows.append(("error", message.error, "error"))
+    return rows
+
+
+def _lines(label: str, text: str, look: str) -> list[Row]:
+    if not text:
+        return []
+    lines = text.split("\n")
+    left_out = len(lines) - _MOST
+    if left_out > 0:
+        lines = [f"… {left_out:,} lines before this one", *lines[left_out:]]
+    return [(label if number == 0 else "", line, look) for number, line in enumerate(lines)]
+
 
 _LOOK = 6000  # rows that are looked at for one frame
 
@@ -36,7 +124,7 @@ class ReplayView(ExchangeView):
     class Loaded(Message):
         """All of a tape is there."""
 
-        source: Source
+        source: LineSource
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +136,7 @@ class ReplayView(ExchangeView):
         self.reason = ""  # why the cursor stands here
         self.frozen = False  # somebody reads the tape beside us: it must not grow now
         self._timeline: Timeline | None = None
-        self._loaded: Source | None = None
+        self._loaded: LineSource | None = None
         self._aim: Callable[[Player], int] | None = None  # a place that is not there yet
         self._all_told = True  # what is said is about all rows that there are
 
@@ -65,7 +153,7 @@ class ReplayView(ExchangeView):
 
     # -- a tape
 
-    def open(self, source: Source, running: bool = True, at: int | None = None) -> None:
+    def open(self, source: LineSource, running: bool = True, at: int | None = None) -> None:
         self._timeline = self._loaded = None
         self.byte, self.reason = None, ""
         super().open(source, running, at or 0)
@@ -82,7 +170,7 @@ class ReplayView(ExchangeView):
             self.move_to(place(player))
         self._aim = place if player is None or (source is not None and source.behind) else None
 
-    def _show(self, source: Source) -> None:
+    def _show(self, source: LineSource) -> None:
         super()._show(source)
         if self._aim is not None:
             self.aim(self._aim)
@@ -125,9 +213,9 @@ class ReplayView(ExchangeView):
         self.at, self.byte = max(-1, min(step, player.steps - 1)), byte
         where, row = player.place(self.at) if self.at >= 0 else (None, 0)
         if byte is not None:
-            light = Light(((byte, byte + 1),))
+            light = Highlight(((byte, byte + 1),))
         else:
-            light = light_of(player, player.item(where, row)) if where is not None else Light()
+            light = highlight_of(player, player.item(where, row)) if where is not None else Highlight()
         for pane in self.panes:
             pane.stand(self.step, self._row_of(player, pane, where, row))
             pane.light(light)
@@ -154,7 +242,7 @@ class ReplayView(ExchangeView):
             self.move_to(found)
         return found is not None
 
-    def find(self, text: str) -> Place:
+    def find(self, text: str) -> Destination:
         """The place that somebody typed; UserError when there is no such place."""
         timeline = self.timeline
         assert timeline is not None

@@ -1,9 +1,14 @@
-"""A list of rows that may be endless: it draws what can be seen and knows nothing of the rest."""
+"""A list of rows that may be endless: it draws what can be seen and knows nothing of the rest; in groups,
+and searched in slices.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -17,6 +22,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
+from workbench.text import visible_line
 from workbench.ui.display import strip_of
 
 _BAR, _THUMB = "│", "┃"
@@ -339,3 +345,53 @@ class RowPane(Widget, can_focus=True):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return max(1, self.count())
+
+
+class GroupedPane(RowPane):
+    """The names are rows, too, but the cursor passes over them."""
+
+    def is_heading(self, row: int) -> bool:
+        raise NotImplementedError
+
+    def lead(self, row: int) -> int:
+        """The name of a group goes with its first row."""
+        return int(row > 0 and self.is_heading(row - 1))
+
+    def go(self, row: int, *, tell: bool = True) -> None:
+        count = self.count()
+        if not count:
+            return
+        row = max(0, min(row, count - 1))
+        ahead, behind = range(row, count), range(row, -1, -1)
+        for at in chain(ahead, behind) if row >= self.cursor else chain(behind, ahead):
+            if not self.is_heading(at):
+                super().go(at, tell=tell)
+                self.follow = False
+                return
+
+
+_SLICE = 0.02
+
+
+async def first_match(pane: RowPane, rows: Iterable[int], wanted: str) -> int | None:
+    """The first of the rows whose text holds what is wanted, whatever its case.
+
+    What cannot be seen in a row is searched for as the row shows it: `\\x1b`.
+    """
+    needle = wanted.casefold()
+    escaped = "\\" in needle
+    async for row, text in texts_of(pane, rows):
+        if needle in text.casefold() or (escaped and needle in visible_line(text).casefold()):
+            return row
+    return None
+
+
+async def texts_of(pane: RowPane, rows: Iterable[int]) -> AsyncIterator[tuple[int, str]]:
+    """Rows with their texts; those that are gone by then, because something else is shown, are left out."""
+    until = time.perf_counter() + _SLICE
+    for row in rows:
+        if row < pane.count():
+            yield row, pane.text(row)
+        if time.perf_counter() > until:
+            await asyncio.sleep(0)
+            until = time.perf_counter() + _SLICE

@@ -1,0 +1,29 @@
+"""`workbench demo`: the workbench without a model, to try it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from workbench.cli.output import write
+from workbench.cli.replay import columns
+from workbench.demo.launch import Demo, first_tape
+from workbench.replay.player import Player
+
+
+def demo(keep: str | None, no_live: bool) -> int:
+    """With a terminal the screen; without one the three columns of the first exchange."""
+    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
+        write("".join(f"{line}\n" for line in columns(_first())).encode("utf-8", "replace"))
+        return 0
+    from workbench.ui.app import run_demo
+
+    return run_demo(Demo(None if keep is None else Path(keep), live=not no_live))
+
+
+def _first() -> Player:
+    tape = first_tape(time.time())
+    player = Player(tape.header)
+    player.add(tape.lines)
+    return player

@@ -1,0 +1,79 @@
+"""`workbench dialects`: the dialects, and the table of one of them as text or as a diagram."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from transformer.dialects import DIALECTS
+from transformer.parser.machine import Dialect
+from workbench.cli.output import write
+from workbench.errors import UserError
+from workbench.tape.recipe import known_dialect
+
+_HEADINGS = ("state", "token", "next", "rule", "why")
+# Words that Mermaid takes for its own where a state's name is expected.
+_RESERVED = {"state", "note", "end", "class", "direction", "default", "style", "hide", "scale", "as"}
+
+
+def dialects(name: str | None, mermaid: bool) -> int:
+    """List them all, or show one."""
+    if name is None:
+        if mermaid:
+            raise UserError("--mermaid draws one dialect: workbench dialects NAME --mermaid")
+        lines = _columns([(dialect.name, dialect.summary) for dialect in DIALECTS.values()])
+    else:
+        dialect = DIALECTS[known_dialect(name)]
+        lines = diagram(dialect) if mermaid else table(dialect)
+    write("".join(f"{line}\n" for line in lines).encode("utf-8"))
+    return 0
+
+
+def table(dialect: Dialect) -> list[str]:
+    """Every (state, token) pair, a blank line between states; each row stands alone, for grep."""
+    policy = "  ".join(f"{key}={_shown(value)}" for key, value in dialect.policy.said().items())
+    rows: list[Sequence[str]] = [_HEADINGS]
+    for state in dialect.states:
+        rows.append(())
+        rules = [(token, dialect.transitions[state, token]) for token in dialect.tokens]
+        rows += [(state, token, rule.to, rule.name, rule.why) for token, rule in rules]
+    return [f"{dialect.name}: {dialect.summary}", f"policy: {policy}", "", *_columns(rows)]
+
+
+def diagram(dialect: Dialect) -> list[str]:
+    """The same table for Mermaid: one arrow for each rule between two states, with all its tokens."""
+    lines = ["stateDiagram-v2"]
+    for state in dialect.states:
+        if _identifier(state) != state:
+            lines.append(f'    state "{_label(state)}" as {_identifier(state)}')
+    lines.append(f"    [*] --> {_identifier(dialect.initial)}")
+    for state in dialect.states:
+        along: dict[tuple[str, str], list[str]] = {}
+        for token in dialect.tokens:
+            rule = dialect.transitions[state, token]
+            along.setdefault((rule.to, rule.name), []).append(token)
+        for (to, name), tokens in along.items():
+            label = _label(f"{', '.join(tokens)} / {name}")
+            lines.append(f"    {_identifier(state)} --> {_identifier(to)} : {label}")
+    return lines
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows with their cells below each other; an empty row is a blank line."""
+    full = [row for row in rows if row]
+    widths = [max(map(len, column)) for column in zip(*full, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def _shown(value: object) -> str:
+    return (",".join(map(str, value)) or "none") if isinstance(value, list) else str(value)
+
+
+def _identifier(state: str) -> str:
+    name = re.sub(r"\W", "_", state)
+    return f"{name}_" if name in _RESERVED else name
+
+
+def _label(text: str) -> str:
+    # Mermaid's own escapes: a bare colon, semicolon or bracket ends a label or becomes markup.
+    return re.sub(r'[#;:<>"%]', lambda match: f"#{ord(match[0])};", text)

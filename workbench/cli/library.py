@@ -1,0 +1,198 @@
+"""`workbench library`: what is recorded, as a table no wider than the terminal, and its index made anew."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from rich.cells import cell_len, set_cell_size
+
+from transformer.findings import CATALOGUE
+from workbench.cli.output import COLOURS, Painted, write, write_painted
+from workbench.config.reading import read_settings
+from workbench.config.settings import Flags
+from workbench.errors import UserError
+from workbench.library.index import rebuild
+from workbench.library.query import Filter, Library, parse_moment
+from workbench.library.summary import Row
+from workbench.library.tapefiles import TAPES
+from workbench.text import json_text, say, visible_line
+
+_RIGHT = frozenset(("ttfb", "took", "chunks", "calls", "tokens"))
+_LEAST = {"model": 12, "finding": 12, "dialect": 7, "status": 13}
+# What goes first where even that does not fit. Time, status and id stay: without them a row is of no use.
+_SPARE = ("ttfb", "chunks", "tokens", "dialect", "calls", "took", "model", "finding")
+_GAP = "  "
+
+
+def tape_table(rows: Sequence[Row], width: int | None) -> Iterator[list[Painted]]:
+    """Lines of cells; `width` None means as wide as they are."""
+    cells = [_cells(row) for row in rows]
+    widths = _widths(cells, width)
+    yield [Painted(_joined({name: name for name in widths}, widths))]
+    for row, texts in zip(rows, cells, strict=True):
+        yield _line(row, texts, widths)
+
+
+def _line(row: Row, texts: dict[str, str], widths: dict[str, int]) -> list[Painted]:
+    colours: Mapping[str, str] = {str(level): colour for level, colour in COLOURS.items()}
+    pieces: list[Painted] = []
+    for name, width in widths.items():
+        gap = _GAP if pieces else ""
+        colour = colours.get(row.level or "") if name == "finding" else None
+        pieces.append(Painted(gap + _cell(name, texts[name], width), colour))
+    return pieces
+
+
+def _widths(cells: Sequence[dict[str, str]], width: int | None) -> dict[str, int]:
+    """Columns are left out where they cannot all be; then the long ones get narrower, the longest first."""
+    widths = {name: max(map(cell_len, (name, *(row[name] for row in cells)))) for name in cells[0]}
+    if width is None:
+        return widths
+    least = {name: min(natural, _LEAST.get(name, natural)) for name, natural in widths.items()}
+    for name in _SPARE:
+        if _total(least) > width:
+            del least[name], widths[name]
+    while _total(widths) > width:
+        name = max(widths, key=lambda name: widths[name] - least[name])
+        if widths[name] == least[name]:
+            break
+        widths[name] -= 1
+    return widths
+
+
+def _total(widths: Mapping[str, int]) -> int:
+    return sum(widths.values()) + len(_GAP) * (len(widths) - 1)
+
+
+def _joined(texts: dict[str, str], widths: dict[str, int]) -> str:
+    return _GAP.join(_cell(name, texts[name], width) for name, width in widths.items())
+
+
+def _cell(name: str, text: str, width: int) -> str:
+    if cell_len(text) > width:
+        return set_cell_size(text, width - 1) + "…"
+    blanks = " " * (width - cell_len(text))
+    return blanks + text if name in _RIGHT else text + blanks
+
+
+def _cells(row: Row) -> dict[str, str]:
+    texts = {
+        "time": datetime.fromtimestamp(row.started).strftime("%m-%d %H:%M:%S"),
+        "model": row.model or "–",
+        "dialect": row.dialect or "–",
+        "status": _status(row),
+        "ttfb": _seconds(row.ttfb),
+        "took": _seconds(row.duration),
+        "chunks": str(row.chunks),
+        "calls": str(row.calls),
+        "tokens": _tokens(row),
+        "finding": _finding(row),
+        "id": row.id,
+    }
+    # Names come from clients and from files: none of them may steer the terminal or break the table.
+    return {name: visible_line(text) for name, text in texts.items()}
+
+
+def _status(row: Row) -> str:
+    code = "–" if row.status is None else str(row.status)
+    return code if row.state in ("done", "eof") else f"{code} {row.state}"
+
+
+def _seconds(seconds: float | None) -> str:
+    if seconds is None:
+        return "–"
+    if seconds < 99.95:
+        return f"{seconds:.2f}s" if seconds < 9.995 else f"{seconds:.1f}s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}m{rest:02d}s"
+
+
+def _tokens(row: Row) -> str:
+    if row.prompt_tokens is None and row.completion_tokens is None:
+        return "–" if row.total_tokens is None else str(row.total_tokens)
+    return f"{row.prompt_tokens or 0}+{row.completion_tokens or 0}"
+
+
+def _finding(row: Row) -> str:
+    """The worst one, and how many other kinds there are; before all of them, that lines are missing."""
+    worst = [code for code in row.findings if code in CATALOGUE and CATALOGUE[code][0] == row.level]
+    codes = [*worst, *row.findings]
+    said = ["lost lines"] if row.lost else []
+    said += [codes[0] + (f" +{len(row.findings) - 1}" if len(row.findings) > 1 else "")] if codes else []
+    return ", ".join(said) or ("damaged" if row.state == "damaged" else "–")
+
+
+State: TypeAlias = Literal["running", "done", "eof", "error", "cancelled", "cut", "damaged"]
+
+
+def library_list(
+    library: str | None = None,
+    model: str | None = None,
+    upstream: str | None = None,
+    dialect: str | None = None,
+    finding: str | None = None,
+    session: str | None = None,
+    since: str | None = None,
+    state: State | None = None,
+    limit: int = 50,
+    as_json: bool = False,
+) -> int:
+    """Print the newest tapes: a table, or one JSON object a line. A `limit` of 0 means all of them."""
+    if limit < 0:
+        raise UserError("--limit is a number of tapes, 0 for all of them")
+    moment = None if since is None else parse_moment(since, time.time())
+    wanted = Filter(model, upstream, dialect, session, finding=finding, state=state, since=moment)
+    with Library(_folder(library)) as opened:
+        rows = opened.rows(wanted, limit + 1 if limit else None)
+    shown = rows[:limit] if limit else rows
+    if as_json:
+        files = [asdict(row) | {"file": str(opened.folder.absolute() / row.path)} for row in shown]
+        write("".join(json_text(file) + "\n" for file in files).encode("utf-8"))
+    elif shown:
+        write_painted(tape_table(shown, _width()))
+    if not shown:
+        say("there are no tapes yet" if wanted == Filter() else "no tape fits all of these conditions")
+    elif len(rows) > len(shown):
+        say(f"these are the newest {limit}; --limit 0 lists them all")
+    return 0
+
+
+def library_rebuild(library: str | None = None) -> int:
+    """Make the index anew from the tapes; the exit code is 1 when one of them cannot be read."""
+    folder = _folder(library)
+    if not (folder / TAPES).is_dir():
+        raise UserError(f"there are no tapes in {folder}; --library names another folder")
+    try:
+        done = rebuild(folder, _progress)
+    except (sqlite3.Error, OSError) as error:
+        raise UserError(f"the index of {folder} cannot be written: {error}") from None
+    damaged = f", {done.damaged} of them cannot be read (--state damaged lists them)" if done.damaged else ""
+    say(f"{done.tapes} tape{'' if done.tapes == 1 else 's'} in the index of {folder}{damaged}")
+    return int(done.damaged > 0)
+
+
+def _folder(library: str | None) -> Path:
+    return read_settings(Flags(library=library)).library
+
+
+def _width() -> int | None:
+    """Of the terminal; what goes into a file is not cut."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return None
+    return shutil.get_terminal_size().columns
+
+
+def _progress(done: int, of: int) -> None:
+    """One line that counts, only where somebody watches."""
+    if sys.stderr is not None and sys.stderr.isatty() and (done == of or not done % 10):
+        sys.stderr.write(f"\r{done} of {of} tapes read{os.linesep if done == of else ''}")
+        sys.stderr.flush()

@@ -1,0 +1,351 @@
+"""The command line: commands and their options, and what each outcome's exit code is."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated, NoReturn
+
+import typer
+
+from workbench import __version__
+from workbench.cli.config import config, init
+from workbench.cli.connect import Client, connect
+from workbench.cli.dialects import dialects
+from workbench.cli.library import State, library_list, library_rebuild
+from workbench.cli.output import on_terminal, write
+from workbench.cli.prompt import Show, prompt
+from workbench.cli.serve import attach, serve, ui
+from workbench.cli.transform import Out, transform
+from workbench.config.settings import Flags
+from workbench.tape.inputs import Kind
+from workbench.tape.recipe import read_switches
+from workbench.text import say
+
+# What decides where the proxy listens and what it talks to; `serve` and `config` take the same.
+UpstreamOption = Annotated[
+    str | None,
+    typer.Option("--upstream", "-u", metavar="URL|NAME", help="The model server, or one of workbench.toml."),
+]
+DialectOption = Annotated[
+    str | None, typer.Option("--dialect", "-d", help="How its models write calls; default passthrough.")
+]
+PortOption = Annotated[int | None, typer.Option("--port", "-p", help="Default 8788; 0 takes a free one.")]
+LibraryOption = Annotated[str | None, typer.Option("--library", metavar="DIR", help="Where tapes are kept.")]
+SwitchesOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A switch of the upstream's policy; repeatable."),
+]
+ListenOption = Annotated[
+    str | None,
+    typer.Option("--listen", metavar="ADDRESS", help="Another address than 127.0.0.1; needs a token."),
+]
+TokenOption = Annotated[
+    str | None,
+    typer.Option("--token", help="Clients must send it as API key. WORKBENCH_TOKEN hides it from ps."),
+]
+# How a file is to be read; `transform` and `replay` take the same.
+TapeDialectOption = Annotated[
+    str | None, typer.Option("--dialect", "-d", help="How the model writes calls; a tape knows it.")
+]
+ToolsOption = Annotated[
+    str | None, typer.Option("--tools", metavar="FILE", help="JSON: a list of tools, or a request with one.")
+]
+PolicyOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A switch of the policy; repeatable.")
+]
+KindOption = Annotated[Kind | None, typer.Option("--as", help="What the file is, where the guess is wrong.")]
+ChunkOption = Annotated[
+    str | None,
+    typer.Option(
+        "--chunk",
+        metavar="N|bytes|lines|random:SEED",
+        help="Cut the input like this (a text: its characters); a tape has reads of its own.",
+    ),
+]
+
+
+def pattern(flag: str, text: str) -> typer.models.OptionInfo:
+    """An option whose value may be a pattern."""
+    option: typer.models.OptionInfo = typer.Option(flag, metavar="PATTERN", help=text)
+    return option
+
+
+app = typer.Typer(
+    name="workbench",
+    add_completion=False,
+    # Errors are plain lines: they end up in logs and in other programs as often as on a screen.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        write(f"workbench {__version__}\n".encode())
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def workbench(
+    context: typer.Context,
+    upstream: UpstreamOption = None,
+    dialect: DialectOption = None,
+    port: PortOption = None,
+    library: LibraryOption = None,
+    switches: SwitchesOption = None,
+    listen: ListenOption = None,
+    token: TokenOption = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Turn the tool calls that a model writes as text into OpenAI tool calls, and see how it happens.
+
+    Without a command it opens the screen and runs the proxy (or attaches to the one that runs already);
+    `workbench demo` shows it without a model.
+    """
+    if context.invoked_subcommand is None:
+        flags = Flags(upstream, dialect, port, library, listen, token, read_switches(switches or []))
+        if not on_terminal() and flags == Flags():
+            write(f"{context.get_help()}\n".encode())
+            raise typer.Exit
+        raise typer.Exit(ui(flags))
+
+
+@app.command("attach")
+def attach_command(library: LibraryOption = None) -> None:
+    """Watch a library that another process writes, such as `workbench serve`.
+
+    In a browser: pip install textual-dev, then textual serve "workbench attach".
+    """
+    raise typer.Exit(attach(library))
+
+
+@app.command("demo")
+def demo_command(
+    keep: Annotated[
+        str | None, typer.Option("--keep", metavar="DIR", help="Keep the demo's tapes in this new folder.")
+    ] = None,
+    no_live: Annotated[bool, typer.Option("--no-live", help="Only the first exchange, no traffic.")] = False,
+) -> None:
+    """Show everything without a model: one broken exchange first, then live traffic.
+
+    Without a terminal it prints the three columns of that exchange.
+    """
+    from workbench.cli.demo import demo
+
+    raise typer.Exit(demo(keep, no_live))
+
+
+@app.command("replay")
+def replay_command(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE…|samples|-",
+            show_default=False,
+            help="Tapes, SSE captures, model texts, folders of them; or the built-in samples.",
+        ),
+    ] = None,
+    new: Annotated[bool, typer.Option("--new", help="Begin with a text that you paste.")] = False,
+    dialect: TapeDialectOption = None,
+    tools: ToolsOption = None,
+    switches: PolicyOption = None,
+    kind: KindOption = None,
+    chunk: ChunkOption = None,
+    step: Annotated[
+        str | None,
+        typer.Option("--at", metavar="PLACE", help="Begin there: 120, 1.5s, @512, read 12, finding 1, end."),
+    ] = None,
+) -> None:
+    """Step through saved streams, forwards and backwards; edit them, and see what would have happened.
+
+    `workbench replay samples` offers the built-in collection of good and malformed streams. Without a
+    terminal it prints the three columns; the exit code is then 1 when there was a finding of level error.
+    """
+    from workbench.cli.replay import replay
+
+    raise typer.Exit(replay(files or [], new, dialect, tools, switches or [], kind, chunk, step))
+
+
+@app.command("transform")
+def transform_command(
+    file: Annotated[
+        str | None, typer.Argument(metavar="FILE|-", show_default=False, help="A stream, a text or a tape.")
+    ] = None,
+    dialect: TapeDialectOption = None,
+    tools: ToolsOption = None,
+    switches: PolicyOption = None,
+    kind: KindOption = None,
+    out: Annotated[
+        Out, typer.Option("--out", help="The client's bytes, the whole message, every record.")
+    ] = "sse",
+    chunk: ChunkOption = None,
+) -> None:
+    """Convert one answer of a model.
+
+    Findings go to standard error. The exit code is 0 when it was converted, 1 when there was a finding of
+    level error, 2 for bad usage or a file that cannot be read.
+    """
+    raise typer.Exit(transform(file, dialect, tools, switches or [], kind, out, chunk))
+
+
+@app.command("prompt")
+def prompt_command(
+    request: Annotated[
+        str | None,
+        typer.Argument(metavar="REQUEST|-", show_default=False, help="A request body (JSON), or a tape."),
+    ] = None,
+    dialect: TapeDialectOption = None,
+    template: Annotated[
+        str | None, typer.Option("--prompt", metavar="FILE", help="Use this template, an edited copy.")
+    ] = None,
+    switches: PolicyOption = None,
+    out: Annotated[
+        Show, typer.Option("--out", help="The whole body, its system message, what was changed.")
+    ] = "body",
+    builtin: Annotated[
+        str | None, typer.Option("--template", metavar="DIALECT", help="Print the built-in template instead.")
+    ] = None,
+) -> None:
+    """Show what a request becomes on its way to the model.
+
+    Sizes, what each tool costs and findings go to standard error. The exit code is 0 when all is well, 1 when
+    there was a finding of level error (a template that fails is one), 2 for bad usage or an unreadable file.
+    """
+    raise typer.Exit(prompt(request, dialect, template, switches or [], out, builtin))
+
+
+@app.command("serve")
+def serve_command(
+    upstream: UpstreamOption = None,
+    dialect: DialectOption = None,
+    port: PortOption = None,
+    library: LibraryOption = None,
+    switches: SwitchesOption = None,
+    listen: ListenOption = None,
+    token: TokenOption = None,
+) -> None:
+    """Run the proxy: clients get OpenAI tool calls, every exchange is kept as a tape.
+
+    Prints one line with the URL for clients (`workbench connect` says where they want it). Ctrl-C finishes
+    what is running, a second one ends it at once. Settings can also come from workbench.toml and the
+    environment; `workbench config` shows them.
+    """
+    flags = Flags(upstream, dialect, port, library, listen, token, read_switches(switches or []))
+    raise typer.Exit(serve(flags))
+
+
+@app.command("config")
+def config_command(
+    upstream: UpstreamOption = None,
+    dialect: DialectOption = None,
+    port: PortOption = None,
+    library: LibraryOption = None,
+    switches: SwitchesOption = None,
+    listen: ListenOption = None,
+    token: TokenOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Show the settings in effect, and where each came from.
+
+    Flags count more than the environment (WORKBENCH_PORT and so on), that more than workbench.toml in this
+    folder (or the file that WORKBENCH_CONFIG names), that more than the defaults. Secrets are never shown.
+    """
+    flags = Flags(upstream, dialect, port, library, listen, token, read_switches(switches or []))
+    raise typer.Exit(config(flags, as_json))
+
+
+@app.command("init")
+def init_command(
+    upstream: Annotated[
+        str | None, typer.Option("--upstream", "-u", metavar="URL", help="A first upstream.")
+    ] = None,
+    dialect: Annotated[
+        str | None, typer.Option("--dialect", "-d", help="How its models write calls.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Write a workbench.toml in which every setting is explained."""
+    raise typer.Exit(init(upstream, dialect, force))
+
+
+@app.command("connect")
+def connect_command(
+    client: Annotated[Client, typer.Argument(metavar="opencode|openai|curl|roo|cline|continue")],
+    url: Annotated[
+        str | None, typer.Option("--url", help="The proxy's URL; default from the settings.")
+    ] = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option("--model", metavar="NAME", help="A model to offer; repeatable; default: the settings'."),
+    ] = None,
+    write_it: Annotated[
+        bool, typer.Option("--write", help="Merge it into OpenCode's configuration.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Print what a client needs to use the proxy.
+
+    With --write the difference is shown first and a backup is kept. The exit code is 1 when nothing was
+    written because nobody said yes.
+    """
+    raise typer.Exit(connect(client, url, models or [], write_it, yes))
+
+
+library_app = typer.Typer(help="List the recorded tapes.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(library_app, name="library")
+
+
+@library_app.command("list")
+def library_list_command(
+    library: LibraryOption = None,
+    model: Annotated[str | None, pattern("--model", "Names may be patterns such as qwen*.")] = None,
+    upstream: Annotated[str | None, pattern("--upstream", "Sent to this one.")] = None,
+    dialect: Annotated[str | None, pattern("--dialect", "Read in this one.")] = None,
+    finding: Annotated[str | None, pattern("--finding", "With such a finding: unclosed*.")] = None,
+    session: Annotated[str | None, pattern("--session", "Of this session of the client's.")] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="WHEN", help="90s, 30m, 2h, 3d, today, yesterday, 14:30, 2026-11-01"),
+    ] = None,
+    state: Annotated[State | None, typer.Option("--state", help="How it ended, or that it has not.")] = None,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="0 for all.")] = 50,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """The newest tapes first."""
+    raise typer.Exit(
+        library_list(
+            library, model, upstream, dialect, finding, session, since, state, limit, as_json=as_json
+        )
+    )
+
+
+@library_app.command("rebuild")
+def library_rebuild_command(library: LibraryOption = None) -> None:
+    """Make the index anew from the tapes. The exit code is 1 when one of them cannot be read."""
+    raise typer.Exit(library_rebuild(library))
+
+
+@app.command("dialects")
+def dialects_command(
+    name: Annotated[
+        str | None, typer.Argument(help="Show the table of this dialect.", show_default=False)
+    ] = None,
+    mermaid: Annotated[bool, typer.Option("--mermaid", help="Draw it as a Mermaid state diagram.")] = False,
+) -> None:
+    """List the dialects, or show the transition table of one."""
+    raise typer.Exit(dialects(name, mermaid))
+
+
+def main() -> NoReturn:
+    """The command `workbench`: every outcome is an exit code and a message, never a traceback."""
+    try:
+        app(prog_name="workbench")
+    except Exception as error:
+        if os.environ.get("WORKBENCH_TRACEBACK"):
+            raise
+        say(f"workbench: this is a bug in workbench: {type(error).__name__}: {error}")
+        say("Please report it; WORKBENCH_TRACEBACK=1 shows where it happened.")
+    sys.exit(2)

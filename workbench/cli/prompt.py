@@ -1,0 +1,149 @@
+"""`workbench prompt`: what a request becomes on its way to the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from transformer.dialects import DIALECTS
+from transformer.records import Finding
+from transformer.request.prompt import BUILTIN_TEMPLATES
+from transformer.request.request import transform_request
+from workbench.analysis.requests import CHARACTERS_A_TOKEN, Cost, system_text, tool_costs
+from workbench.cli.output import (
+    COLOURS,
+    Painted,
+    difference,
+    painted_json,
+    painted_text,
+    write,
+    write_painted,
+)
+from workbench.config.reading import read_settings
+from workbench.errors import UserError
+from workbench.tape.inputs import load, parse_json, read_file
+from workbench.tape.recipe import Recipe, Wishes, make_recipe, read_switches
+from workbench.text import json_text, say
+
+Show: TypeAlias = Literal["body", "system", "diff"]
+
+
+def prompt(
+    file: str | None,
+    dialect: str | None,
+    template_file: str | None,
+    switches: Sequence[str],
+    out: Show,
+    builtin: str | None,
+) -> int:
+    """Convert and print; the exit code is 1 when there was a finding of level error."""
+    if builtin is not None:
+        return _print_template(builtin, file)
+    if file is None:
+        raise UserError(
+            "which request? Give a JSON file with a request body, as in\n"
+            "  workbench prompt request.json --dialect roo-xml"
+        )
+    body, header = _request(file)
+    settings = read_settings()
+    wanted = dialect or header.get("dialect") or settings.dialect
+    recipe = make_recipe(header, Wishes(dialect=wanted, switches=read_switches(switches)))
+    if template_file is None and "template" not in header:
+        template_file = settings.prompt_file(recipe.dialect)
+    template = _recorded(header) if template_file is None else _template(template_file)
+    new, findings = transform_request(body, recipe.dialect, recipe.policy, template)
+    write_painted(_output(body, new, out))
+    for note in _notes(body, new, recipe, out, template_file):
+        say(f"note {note}", "cyan")
+    _tell_costs(body, new, recipe, template)
+    for finding in findings:
+        say(_line(finding, template_file), COLOURS[finding.level])
+    return int(any(finding.level == "error" for finding in findings))
+
+
+def _print_template(dialect: str, file: str | None) -> int:
+    if file is not None:
+        raise UserError("--template prints a template and reads no request; leave one of the two out")
+    if dialect not in BUILTIN_TEMPLATES:
+        known = ", ".join(BUILTIN_TEMPLATES)
+        raise UserError(f"there is no template for {dialect!r}; there is one for {known}")
+    write(BUILTIN_TEMPLATES[dialect].encode("utf-8"))
+    return 0
+
+
+def _template(file: str) -> str:
+    try:
+        return read_file(file).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{file} is no template: it is not valid UTF-8 at byte {error.start}") from None
+
+
+def _recorded(header: Mapping[str, Any]) -> str | None:
+    """The template on a tape: its text, or the name of a built-in one."""
+    template = header.get("template")
+    if template is not None and not isinstance(template, str):
+        raise UserError("the tape's template is neither a text nor the name of a dialect")
+    return None if template is None else BUILTIN_TEMPLATES.get(template, template)
+
+
+def _request(file: str) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """The body in a file, or the one on a tape together with the tape's header."""
+    given = load(file, None)
+    header = given.tape.header if given.tape is not None else {}
+    body = header.get("request") if given.tape is not None else parse_json(given.data, file)
+    if not isinstance(body, dict):
+        where = "no request is on this tape" if given.tape is not None else f"{file} is no request"
+        raise UserError(f'{where}: a request is a JSON object with "messages" and perhaps "tools"')
+    return body, header
+
+
+def _output(body: dict[str, Any], new: dict[str, Any], out: Show) -> Iterable[Sequence[Painted]]:
+    if out == "body":
+        return painted_json(new)
+    if out == "diff":
+        return difference(body, new)
+    text = system_text(new)
+    return painted_text(text) if text is not None else ()
+
+
+def _notes(
+    body: dict[str, Any], new: dict[str, Any], recipe: Recipe, out: Show, template_file: str | None
+) -> Iterable[str]:
+    tools = recipe.policy.over(DIALECTS[recipe.dialect].policy).tools
+    if out == "system" and system_text(new) is None:
+        yield "no system message goes upstream"
+    if new is body:
+        yield "nothing is changed: the request goes upstream as it is"
+    if tools != "inject" and body.get("tools"):
+        unused = f", so {template_file} is not used" if template_file else ""
+        yield f"the tools stay out of the prompt (tools={tools}){unused}; --set tools=inject puts them in"
+
+
+def _tell_costs(body: dict[str, Any], new: dict[str, Any], recipe: Recipe, template: str | None) -> None:
+    say(f"sizes, tokens estimated at {CHARACTERS_A_TOKEN} characters each")
+    before, after = system_text(body) or "", system_text(new) or ""
+    inject = "tools" in body and "tools" not in new
+    costs = [
+        Cost("whole body", len(json_text(new))),
+        Cost("system message", len(after)),
+        Cost("  the client's", len(before)),
+        Cost("  for the tools", len(after) - len(before)),
+    ]
+    _tell(costs if inject else costs[:2])
+    tools = tool_costs(body.get("tools"), recipe.dialect, inject, template)
+    if tools:
+        say(f"{len(tools)} tool{'s' if len(tools) > 1 else ''}, largest first")
+        _tell([Cost(f"  {cost.name}", cost.characters) for cost in tools])
+
+
+def _tell(costs: Sequence[Cost]) -> None:
+    width = max(len(cost.name) for cost in costs)
+    for cost in costs:
+        say(f"{cost.name:{width}}  {cost.characters:>9,} characters  ~{cost.tokens:,} tokens")
+
+
+def _line(finding: Finding, template_file: str | None) -> str:
+    place = ""
+    if finding.code == "template-failed" and template_file is not None:
+        place = f"{template_file}:{finding.span.start}: "
+    return f"{finding.level} {finding.code}  {place}{finding.message}"

@@ -1,0 +1,55 @@
+"""`workbench`, `workbench attach` and `workbench serve`: the proxy with a screen, a screen for one that
+runs, the proxy alone.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from workbench.cli.output import on_terminal, write
+from workbench.config.reading import read_settings
+from workbench.config.settings import Flags, Settings
+from workbench.errors import UserError
+from workbench.proxy.guard import check_settings
+from workbench.text import say
+
+
+def serve(flags: Flags) -> int:
+    """Run it. What is wrong with the settings is said before anything is opened."""
+    settings = read_settings(flags)
+    check_settings(settings)
+    from workbench.proxy.server import serve as run
+
+    return run(settings, lambda url: _announce(settings, url))
+
+
+def _announce(settings: Settings, url: str) -> None:
+    upstream = settings.upstreams[settings.default] if settings.default else None
+    where = f" -> {upstream.url} ({upstream.dialect})" if upstream is not None else ""
+    write(f"workbench serves {url}{where}; tapes in {settings.library}\n".encode())
+    for warning in settings.warnings:
+        say(f"warning: {warning}", "yellow")
+
+
+def ui(flags: Flags) -> int:
+    """With the proxy as a child process, or attached to the one that runs already."""
+    _needs_terminal("`workbench serve` runs the proxy without one")
+    from workbench.ui.app import run_live
+
+    return run_live(flags)
+
+
+def attach(library: str | None) -> int:
+    """A library that another process writes."""
+    _needs_terminal("`workbench library list` lists the tapes without one")
+    folder = Path(library) if library else read_settings(Flags()).library
+    if not folder.is_dir():
+        raise UserError(f"there is no library in {folder}; --library names another folder")
+    from workbench.ui.app import run_attached
+
+    return run_attached(folder)
+
+
+def _needs_terminal(instead: str) -> None:
+    if not on_terminal():
+        raise UserError(f"the screen needs a terminal; {instead}")

@@ -1,1 +1,0 @@
-"""Programs that can use the proxy, and what each of them has to be told."""

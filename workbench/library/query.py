@@ -1,0 +1,166 @@
+"""The library as it is read: rows of the index, newest first, since a moment in the words of a person."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from workbench.errors import UserError
+from workbench.library.index import VERSION
+from workbench.library.retention import is_alive
+from workbench.library.summary import COLUMNS, Row
+from workbench.library.tapefiles import INDEX
+
+_AGO = re.compile(r"(\d{1,6}(?:\.\d+)?)\s*(s|m|min|h|d|w)")
+_UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?")
+
+
+def parse_moment(text: str, now: float) -> float:
+    """Seconds since 1970, in local time where nothing else is said; a UserError shows how to say it."""
+    said = text.strip().lower()
+    today = datetime.fromtimestamp(now).replace(hour=0, minute=0, second=0, microsecond=0)
+    if said in ("today", "yesterday"):
+        return (today - timedelta(days=said == "yesterday")).timestamp()
+    if ago := _AGO.fullmatch(said):
+        return now - float(ago[1]) * _UNITS[ago[2]]
+    try:
+        if clock := _CLOCK.fullmatch(said):
+            return today.replace(
+                hour=int(clock[1]), minute=int(clock[2]), second=int(clock[3] or 0)
+            ).timestamp()
+        return datetime.fromisoformat(text.strip()).timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise UserError(
+            f"{text!r} is no moment that can be understood: say 90s, 30m, 2h, 3d, today, yesterday, 14:30, "
+            "2026-11-01 or 2026-11-01T14:30"
+        ) from None
+
+
+_WAIT = 2.0
+REBUILD = "`workbench library rebuild` makes it anew from the tapes"
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which tapes; None means any. All but times may be patterns such as `qwen*`; capitals don't matter."""
+
+    model: str | None = None
+    upstream: str | None = None
+    dialect: str | None = None
+    session: str | None = None
+    id: str | None = None
+    finding: str | None = None
+    state: str | None = None
+    since: float | None = None
+    before: float | None = None
+
+
+class Library:
+    """A connection for reading. It creates nothing, and stands in no writer's way."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._file = folder / INDEX
+        self._opened = 0
+        self._connect()
+
+    def _connect(self) -> None:
+        if not self._file.exists():
+            raise UserError(_missing(self.folder))
+        with _told(self._file):
+            self._number = self._file.stat().st_ino
+            address = f"file:{quote(os.fsencode(self._file.absolute()))}?mode=ro"
+            self._db = sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None)
+            version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        self._opened += 1
+        if version != VERSION:
+            self._db.close()
+            raise UserError(f"{self._file} was made by another version of the workbench; {REBUILD}")
+
+    def data_version(self) -> int:
+        """Another number whenever anything in the index has changed; cheap enough to be asked often."""
+        with _told(self._file):
+            if self._file.stat().st_ino != self._number:  # replaced by a rebuild
+                self._db.close()
+                self._connect()
+            return (self._opened << 32) + int(self._db.execute("PRAGMA data_version").fetchone()[0])
+
+    def rows(self, wanted: Filter | None = None, limit: int | None = None) -> list[Row]:
+        """The newest first. Nothing is said about tapes that the index has not met."""
+        wanted = wanted or Filter()
+        where, values = _where(wanted)
+        names = ", ".join(COLUMNS)
+        with _told(self._file):
+            found = self._db.execute(
+                f"SELECT {names} FROM tapes{where} ORDER BY started DESC, path DESC", values
+            )
+            rows = (row for row in map(_row, found) if wanted.state in (None, row.state))
+            return list(islice(rows, limit))
+
+    def close(self) -> None:
+        self._db.close()
+
+    def __enter__(self) -> Library:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _where(wanted: Filter) -> tuple[str, dict[str, Any]]:
+    tests, values = [], {}
+    for name in ("model", "upstream", "dialect", "session", "id"):
+        if (pattern := getattr(wanted, name)) is not None:
+            tests.append(f"lower({name}) GLOB :{name}")
+            values[name] = pattern.lower()
+    if wanted.finding is not None:
+        tests.append("EXISTS (SELECT 1 FROM json_each(findings) WHERE key GLOB :finding)")
+        values["finding"] = wanted.finding.lower()
+    for name, sign in (("since", ">="), ("before", "<")):
+        if (moment := getattr(wanted, name)) is not None:
+            tests.append(f"started {sign} :{name}")
+            values[name] = moment
+    return (" WHERE " + " AND ".join(tests) if tests else ""), values
+
+
+def _row(values: tuple[Any, ...]) -> Row:
+    row = dict(zip(COLUMNS, values, strict=True))
+    row["findings"] = json.loads(row["findings"])
+    row["stream"] = None if row["stream"] is None else bool(row["stream"])
+    row["marked"] = bool(row["marked"])
+    if row["state"] == "running" and not is_alive(row["pid"]):
+        row["state"] = "cut"
+    return Row(**row)
+
+
+@contextmanager
+def _told(file: Path) -> Iterator[None]:
+    """What goes wrong with the file becomes a sentence."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise UserError(_missing(file.parent)) from None
+    except sqlite3.OperationalError as error:
+        raise UserError(f"{file} cannot be read right now: {error}") from None
+    except sqlite3.DatabaseError as error:
+        raise UserError(f"{file} is damaged ({error}); {REBUILD}") from None
+    except OSError as error:
+        raise UserError(f"{file} cannot be read: {error.strerror}") from None
+
+
+def _missing(folder: Path) -> str:
+    return (
+        f"there is no library in {folder}: `workbench serve` makes one with the first exchange, --library "
+        f"names another folder, and where there are tapes but no index, {REBUILD}"
+    )

@@ -1,0 +1,230 @@
+"""The proxy as a child process: started, watched, stopped, and never left running.
+
+The child's standard input is a pipe that only its parent holds. However the parent ends, by a signal that
+nobody can catch included, the pipe ends with it, and the child ends itself. That works on every system and
+from every thread, unlike Linux's death signal, which comes when the starting *thread* ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import importlib
+import json
+import os
+import re
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+from urllib.parse import urlsplit
+
+from workbench.proxy.registration import Registration, registered
+
+# The same import path as here: with `-m` a file `secrets.py` in the user's folder would be ours.
+_START = (
+    "import sys; sys.path[:] = {path!r}; from workbench.proxy.process import run_child; run_child({module!r})"
+)
+_AT_LAST = 120.0  # seconds for an orderly end
+
+
+def child_command(module: str, *arguments: str) -> list[str]:
+    """What to execute so that `main()` of a module runs on a leash; its standard input has to be a pipe."""
+    return [sys.executable, "-P", "-c", _START.format(path=sys.path, module=module), *arguments]
+
+
+def run_child(module: str) -> None:
+    """The child's side."""
+    threading.Thread(target=_watch, name="leash", daemon=True).start()
+    importlib.import_module(module).main()
+
+
+def _watch() -> None:
+    try:
+        while os.read(0, 1024):
+            pass
+    except OSError:
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_AT_LAST)
+    os._exit(1)
+
+
+_URL = re.compile(r"https?://\S+/v1\b")
+_PREFIX = "workbench: "  # of what the program says about a mistake in its use
+_LAST_LINES = 8
+_LAST_BYTES = 8 << 10
+_HARDER = 5.0  # seconds that each further request to stop has
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """How a proxy ended: its exit code, below zero the signal, and what it said last."""
+
+    code: int
+    said: tuple[str, ...] = ()
+
+    @property
+    def usage(self) -> bool:
+        """Something it was told cannot be done: a taken port, a wrong setting. `reason` is for the user."""
+        return self.code == 2 and any(line.startswith(_PREFIX) for line in self.said)
+
+    @property
+    def reason(self) -> str:
+        told = [at for at, line in enumerate(self.said) if line.startswith(_PREFIX)]
+        if told:
+            return "\n".join(self.said[told[-1] :]).removeprefix(_PREFIX)
+        return "\n".join([f"The proxy {self.how}.", *self.said])
+
+    @property
+    def how(self) -> str:
+        if self.code >= 0:
+            return f"ended with exit code {self.code}"
+        try:
+            return f"was ended by {signal.Signals(-self.code).name}"
+        except ValueError:
+            return f"was ended by signal {-self.code}"
+
+
+class ChildError(Exception):
+    """The proxy did not come up; `death` says why, None: it was too slow."""
+
+    def __init__(self, death: Death | None) -> None:
+        super().__init__(death.reason if death is not None else "The proxy did not answer in time.")
+        self.death = death
+
+
+class ProxyChild:
+    """`workbench serve` with these flags. All methods belong to one event loop."""
+
+    def __init__(
+        self, library: Path, flags: Sequence[str] = (), environment: Mapping[str, str] | None = None
+    ) -> None:
+        self.library = library
+        self.flags = list(flags)
+        self.environment = environment  # None: as ours
+        self.url: str | None = None  # for clients
+        self.stopping = False  # its end is wanted
+        self._process: asyncio.subprocess.Process | None = None
+        self._errors: IO[bytes] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None else None
+
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and self._process.returncode is None
+
+    @property
+    def registration(self) -> Registration | None:
+        """Its control endpoint; None where its library cannot be written."""
+        return next((one for one in registered(self.library) if one.pid == self.pid), None)
+
+    async def start(self, timeout: float = 30.0) -> str:
+        """Its URL, as soon as it can be used. Raises ChildError."""
+        if self.alive:
+            raise RuntimeError("it runs already")
+        self.url, self.stopping = None, False
+        if self._errors is not None:
+            self._errors.close()
+        # A file and no pipe: what it says before its end is there even if nobody was reading.
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as the process
+        self._process = await asyncio.create_subprocess_exec(
+            *child_command("workbench.cli.main", "serve", "--library", str(self.library), *self.flags),
+            stdin=asyncio.subprocess.PIPE,  # the leash
+            stdout=asyncio.subprocess.PIPE,
+            stderr=self._errors,
+            env=None if self.environment is None else dict(self.environment),
+            start_new_session=True,  # a Ctrl-C in the terminal is not for it
+        )
+        try:
+            self.url = await asyncio.wait_for(self._announced(self._process), timeout)
+        except TimeoutError:
+            await self.stop(0)
+            raise ChildError(None) from None
+        if self.url is None:
+            raise ChildError(await self.ended())
+        return self.url
+
+    async def _announced(self, process: asyncio.subprocess.Process) -> str | None:
+        """The URL in the line that it prints when it is ready; None when it ends before that."""
+        assert process.stdout is not None
+        while line := await process.stdout.readline():
+            if found := _URL.search(line.decode("utf-8", "replace")):
+                return found[0]
+        return None
+
+    async def ended(self) -> Death:
+        """Wait for its end. `stopping` tells whether that was wanted."""
+        if self._process is None:
+            raise RuntimeError("it was never started")
+        code = await self._process.wait()
+        return Death(code, self._said())
+
+    def _said(self) -> tuple[str, ...]:
+        if self._errors is None:
+            return ()
+        # Positioned reads: the child's end of the file has the same offset.
+        descriptor = self._errors.fileno()
+        size = os.fstat(descriptor).st_size
+        text = os.pread(descriptor, _LAST_BYTES, max(0, size - _LAST_BYTES)).decode("utf-8", "replace")
+        return tuple(line for line in text.splitlines() if line.strip())[-_LAST_LINES:]
+
+    async def stop(self, patience: float = 10.0) -> Death | None:
+        """End it: running answers have `patience` seconds, then they are cut. One that hangs is killed."""
+        if self._process is None:
+            return None
+        self.stopping = True
+        for ask, wait in ((signal.SIGTERM, patience), (signal.SIGTERM, _HARDER), (signal.SIGKILL, _HARDER)):
+            with contextlib.suppress(ProcessLookupError):
+                self._process.send_signal(ask)
+            with contextlib.suppress(TimeoutError):
+                return await asyncio.wait_for(self.ended(), wait)
+        return None
+
+    async def restart(self, timeout: float = 30.0) -> str:
+        """Start it again, after its end or instead of it."""
+        await self.stop()
+        return await self.start(timeout)
+
+
+@contextlib.contextmanager
+def running_child(
+    library: Path, flags: Sequence[str] = (), environment: Mapping[str, str] | None = None
+) -> Iterator[ProxyChild]:
+    """For code without an event loop: a proxy that is ready, and stopped in the end."""
+    child = ProxyChild(library, flags, environment)
+    with asyncio.Runner() as runner:
+        try:
+            runner.run(child.start())
+            yield child
+        finally:
+            runner.run(child.stop())
+
+
+def find_running(library: Path, timeout: float = 1.0) -> Registration | None:
+    """The newest proxy of this library that answers. It blocks: from a loop, use `asyncio.to_thread`."""
+    return next((one for one in registered(library) if _answers(one, timeout)), None)
+
+
+def _answers(registration: Registration, timeout: float) -> bool:
+    """Whether it is really that proxy: a process id and a port may both belong to others by now."""
+    try:
+        place = urlsplit(registration.control)
+        connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=timeout)
+        with contextlib.closing(connection):
+            connection.request(
+                "GET", f"{place.path}/status", headers={"x-workbench-token": registration.token}
+            )
+            answer = connection.getresponse()
+            value = json.loads(answer.read()) if answer.status == 200 else None
+    except (OSError, ValueError, http.client.HTTPException):
+        return False
+    return isinstance(value, dict) and value.get("pid") == registration.pid

@@ -1,0 +1,167 @@
+"""What the bytes of an answer say, read without trusting any of its types; and what was sent then against
+what would be sent today.
+"""
+
+from __future__ import annotations
+
+import re
+from codecs import BOM_UTF8
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import orjson
+
+from transformer.answer.events import parse_leniently
+
+# orjson makes a float of an integer beyond 64 bits, and an answer is not ours to round.
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+
+
+def begins_object(data: bytes) -> bool:
+    return data.removeprefix(BOM_UTF8).lstrip()[:1] == b"{"
+
+
+def object_in(data: bytes) -> dict[str, Any] | None:
+    """The JSON object that the bytes are; None where they are none, or not all of it."""
+    body = data.removeprefix(BOM_UTF8)
+    try:
+        value = parse_leniently(body).value if _LONG_NUMBER.search(body) else orjson.loads(body)
+    except orjson.JSONDecodeError:
+        value = parse_leniently(body).value
+    return value if isinstance(value, dict) else None
+
+
+class Part(NamedTuple):
+    """What an event says of one choice: a delta, or a whole message."""
+
+    choice: int
+    said: Mapping[str, Any]
+
+
+class CallPart(NamedTuple):
+    """What a part says of one call of upstream's own; empty where it says nothing."""
+
+    number: int
+    id: str
+    name: str
+    arguments: str
+
+
+def parts_of(data: bytes, *, whole: bool = False) -> Iterator[Part]:
+    """The parts of an event's JSON. `whole`: of an answer that came in one piece, whose choices are numbered
+    by their places where they have no index."""
+    value = _parsed(data.removeprefix(BOM_UTF8))
+    choices = value.get("choices") if isinstance(value, dict) else None
+    for place, choice in enumerate(choices if isinstance(choices, list) else ()):
+        if not isinstance(choice, dict):
+            continue
+        index = choice.get("index")
+        delta, message = choice.get("delta"), choice.get("message")
+        said = delta if isinstance(delta, dict) else message
+        if isinstance(said, dict):
+            yield Part(index if type(index) is int else place * whole, said)
+
+
+def calls_of(said: Mapping[str, Any]) -> Iterator[CallPart]:
+    """Its calls as the transformer's own message puts them together: without an index, the place counts."""
+    calls = said.get("tool_calls")
+    for place, call in enumerate(calls if isinstance(calls, list) else ()):
+        if not isinstance(call, dict):
+            continue
+        index, function = call.get("index"), call.get("function")
+        function = function if isinstance(function, dict) else {}
+        id, name, arguments = call.get("id"), function.get("name"), function.get("arguments")
+        yield CallPart(
+            index if type(index) is int else place, str(id or ""), str(name or ""), str(arguments or "")
+        )
+
+
+def _parsed(data: bytes) -> Any:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return parse_leniently(data).value
+
+
+_BEFORE, _AFTER = 120, 200  # bytes around the difference that are kept to be shown
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first byte in which the two differ, what both had before it, and what each has from there on.
+
+    `read` is the one with which today's code sends it; -1 where that sends nothing more.
+    """
+
+    byte: int
+    read: int
+    before: bytes
+    sent: bytes
+    made: bytes
+
+
+class Comparison:
+    """Keeps only what is not compared yet."""
+
+    __slots__ = ("_before", "_compared", "_found", "_made", "_reads", "_sent")
+
+    def __init__(self) -> None:
+        self._made = bytearray()
+        self._sent = bytearray()
+        self._before = b""
+        self._compared = 0
+        self._reads: deque[tuple[int, int]] = deque()  # where what a read led to ends, and the read
+        self._found: tuple[int, int] | None = None  # the byte and the read
+
+    @property
+    def difference(self) -> Difference | None:
+        if self._found is None:
+            return None
+        byte, read = self._found
+        return Difference(byte, read, self._before, bytes(self._sent), bytes(self._made))
+
+    def made(self, data: bytes, read: int) -> None:
+        """What today's code sends next."""
+        if self._found is None:
+            end = self._reads[-1][0] if self._reads else self._compared
+            self._reads.append((end + len(data), read))
+        self._take(self._made, data)
+
+    def sent(self, data: bytes) -> None:
+        """What the client got next."""
+        self._take(self._sent, data)
+
+    def _take(self, side: bytearray, data: bytes) -> None:
+        if self._found is None:
+            side += data
+            self._compare()
+        elif len(side) < _AFTER:
+            side += data[: _AFTER - len(side)]
+
+    def _compare(self) -> None:
+        size = min(len(self._made), len(self._sent))
+        if not size:
+            return
+        made, sent = self._made[:size], self._sent[:size]
+        equal = size if made == sent else next(at for at in range(size) if made[at] != sent[at])
+        self._compared += equal
+        self._before = (self._before + made[:equal])[-_BEFORE:]
+        del self._made[:equal]
+        del self._sent[:equal]
+        while self._reads and self._reads[0][0] <= self._compared:
+            self._reads.popleft()
+        if equal < size:
+            self._differ()
+
+    def _differ(self) -> None:
+        self._found = self._compared, self._reads[0][1] if self._reads else -1
+        del self._made[_AFTER:]
+        del self._sent[_AFTER:]
+
+    def end(self) -> None:
+        """Nothing more comes. A tape without what was sent has nothing to compare."""
+        has_sent = self._compared or self._sent
+        if self._found is None and has_sent and len(self._made) != len(self._sent):
+            self._differ()

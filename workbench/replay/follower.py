@@ -1,0 +1,110 @@
+"""Followers look at every row of a tape once, in the order of steps, while it grows: the base class, a
+text that grows, the clock.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+
+from workbench.replay.player import Pane, Player
+
+
+class GrowingText:
+    """Knows with which step every piece came, so that the text at any step is one slice."""
+
+    __slots__ = ("_new", "_text", "ends", "steps")
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._new: list[str] = []  # pieces that are not part of `_text` yet
+        self.steps = array("q")
+        self.ends = array("q")  # where each piece ends
+
+    def __len__(self) -> int:
+        """How many pieces it has."""
+        return len(self.ends)
+
+    def add(self, step: int, piece: str) -> None:
+        self._new.append(piece)
+        self.steps.append(step)
+        self.ends.append((self.ends[-1] if self.ends else 0) + len(piece))
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        if self._new:
+            self._text += "".join(self._new)
+            self._new.clear()
+        return self._text
+
+    def upto(self, step: int) -> str:
+        """As it was once a step had been made."""
+        known = bisect_right(self.steps, step)
+        return self.text[: self.ends[known - 1]] if known else ""
+
+    def piece(self, number: int) -> tuple[int, int]:
+        """Where a piece begins and ends."""
+        return self.ends[number - 1] if number else 0, self.ends[number]
+
+
+ALL = 1 << 62  # more rows than any tape has
+
+
+class Follower:
+    """What is derived from the rows of a tape. It reads on from where it stopped."""
+
+    def __init__(self, player: Player) -> None:
+        self.player = player
+        self._next = 0  # the step to look at
+        self._rows = [0, 0, 0]  # of each pane, so many have been looked at
+
+    def catch_up(self, most: int = ALL) -> bool:
+        """Look at the rows that came since, but not at more than so many; True: there are none left."""
+        player, rows = self.player, self._rows
+        panes, refs = player.panes_of_steps, [rows.refs for rows in player.panes]
+        end = min(player.steps, self._next + most)
+        for step in range(self._next, end):
+            pane = panes[step]
+            row = rows[pane]
+            rows[pane] = row + 1
+            self._next = step + 1
+            self._look(step, pane, refs[pane][row])
+        return end == player.steps
+
+    def _look(self, step: int, pane: int, ref: int) -> None:
+        """`ref` is the row's number, as `Tracks` explains it."""
+        raise NotImplementedError
+
+
+_UPSTREAM = int(Pane.UPSTREAM)
+
+
+class Clock(Follower):
+    """Seconds since the start, for every step. It never goes back, whatever times a tape has."""
+
+    def __init__(self, player: Player) -> None:
+        super().__init__(player)
+        self._times = array("d")
+        self._now = 0.0
+
+    @property
+    def end(self) -> float:
+        """The time of the last step."""
+        return self._now
+
+    def of(self, step: int) -> float:
+        """When a step happened; 0 before the first one."""
+        return self._times[step] if step >= 0 else 0.0
+
+    def at(self, seconds: float) -> int:
+        """The last step that had happened by then; -1: none."""
+        return bisect_right(self._times, seconds) - 1
+
+    def _look(self, step: int, pane: int, ref: int) -> None:
+        # What a machine does takes no time: it happens when the read comes that leads to it.
+        if ref < 0:
+            self._now = max(self._now, self.player.lines[~ref].t)
+        elif pane == _UPSTREAM:
+            self._now = max(self._now, self.player.times[ref])
+        self._times.append(self._now)

@@ -1,0 +1,137 @@
+"""Where a player's lines come from: a tape file read as it grows, or lines in memory; both in slices that
+never take long.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from workbench.replay.player import Player
+from workbench.tape.format import Line, TapeError, TapeReader
+from workbench.tape.recipe import Wishes, wished
+
+_BATCH = 64  # lines between looks at the clock
+
+
+class LineSource(Protocol):
+    """Where a player's lines come from: a file that may still grow, or memory."""
+
+    player: Player | None
+    problem: str | None  # why this cannot be shown
+    done: int
+    size: int
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def behind(self) -> bool: ...
+
+    def advance(self, seconds: float) -> bool: ...
+
+
+class MemoryTape:
+    """Lines that are all there already: a capture, a text, a variant of a tape."""
+
+    def __init__(self, name: str, header: Mapping[str, Any], lines: Iterable[Line]) -> None:
+        self.name = name
+        self.player: Player | None = Player(header)
+        self.problem: str | None = None
+        self.lines = tuple(lines)
+        self.done = 0  # lines played
+        self.size = len(self.lines)
+
+    @property
+    def behind(self) -> bool:
+        return self.done < self.size
+
+    def advance(self, seconds: float) -> bool:
+        """Play on for about so long; True when something new has come."""
+        before, until = self.done, time.perf_counter() + seconds
+        while self.behind:
+            self._take(_BATCH)
+            if time.perf_counter() >= until:
+                break
+        return self.done != before
+
+    def play(self) -> Player:
+        """All of it at once."""
+        self._take(self.size)
+        assert self.player is not None
+        return self.player
+
+    def _take(self, most: int) -> None:
+        assert self.player is not None
+        lines = self.lines[self.done : self.done + most]
+        self.player.add(lines)
+        self.done += len(lines)
+
+
+_BLOCK = 16 << 10
+
+
+class Tail:
+    """Reads on from where it stopped. `player` is None until the header has come.
+
+    With wishes it is a variant: the same reads, converted otherwise than they were then.
+    """
+
+    def __init__(self, path: Path, wishes: Wishes | None = None) -> None:
+        self.path = path
+        self.player: Player | None = None
+        self.problem: str | None = None  # why this cannot be shown
+        self.done = 0  # bytes read
+        self.size = 0  # bytes there are
+        self._reader = TapeReader()
+        self._wishes = wishes if wishes != Wishes() else None
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def behind(self) -> bool:
+        """There is more to read right now."""
+        return self.problem is None and self.done < self.size
+
+    def advance(self, seconds: float) -> bool:
+        """Read on for about so long; True when something new has come."""
+        if self.problem is not None:
+            return False
+        before, until = self.done, time.perf_counter() + seconds
+        try:
+            with self.path.open("rb") as file:
+                self.size = file.seek(0, 2)
+                if self.size < self.done:
+                    raise TapeError("it was replaced by something shorter; open it again")
+                file.seek(self.done)
+                while self.done < self.size:
+                    self._take(file.read(_BLOCK))
+                    if time.perf_counter() >= until:
+                        break
+        except (OSError, TapeError) as error:
+            self.problem = f"{self.path} cannot be shown: {error}"
+        return self.done != before or self.problem is not None
+
+    def _take(self, data: bytes) -> None:
+        self.done += len(data)
+        lines = self._reader.feed(data)
+        if self.done >= self.size:
+            lines += self._reader.settle()
+        if self.player is None and self._reader.header is not None:
+            self.player = Player(self._header(self._reader.header))
+        if self.player is not None:
+            self.player.add(lines if self._wishes is None else (one for one in lines if not was_sent(one)))
+
+    def _header(self, header: Mapping[str, Any]) -> Mapping[str, Any]:
+        if self._wishes is None:
+            return header
+        return wished(header, self._wishes) | {"variant_of": self.name}
+
+
+def was_sent(line: Line) -> bool:
+    """Whether the transformer sent this then, which says nothing about a variant."""
+    return line.kind == "sent" and "by" not in line.value

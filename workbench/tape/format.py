@@ -1,0 +1,309 @@
+"""The format of a tape: one exchange with a model as JSON Lines, chunk-exact, so that it can be replayed.
+
+The first line is the header: an object with the key `tape` and all that a replay needs. Then one object a
+line: `read` (a piece from upstream, `read64` when the cut is not UTF-8 by itself), `sent` (a piece to the
+client), `status` with `headers` and `side`, `finding` (what the proxy itself noticed), `lost` (how much could
+not be recorded here), and last `end`. Lines of other kinds and unknown keys are kept. This is the only place
+where lines are written and read; the recorder has a faster way to write the two frequent kinds (`data_line`),
+which gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import orjson
+
+from workbench.text import is_visible, json_text
+
+VERSION = 1
+BOM = b"\xef\xbb\xbf"
+# How a tape begins, even one whose first line was cut off.
+HEADER = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"tape"\s*:')
+_FOREVER = 1 << 62
+
+Kind: TypeAlias = Literal["read", "sent", "status", "finding", "lost", "end", "other", "damaged"]
+Side: TypeAlias = Literal["upstream", "client"]
+End: TypeAlias = Literal["done", "eof", "error", "cancelled"]
+
+_KINDS: Mapping[str, Kind] = {
+    "read": "read", "read64": "read", "sent": "sent", "sent64": "sent", "end": "end", "status": "status",
+    "finding": "finding", "lost": "lost",
+}  # fmt: skip
+_HEADER_ORDER = (
+    "about", "dialect", "policy", "model", "started", "ids", "now", "request", "upstream_request", "template",
+)  # fmt: skip
+
+
+class TapeError(ValueError):
+    """This is not a tape at all. A tape that is merely damaged opens, and says so in `Tape.problem`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line after the header, with every key it came with. A line that cannot be read keeps its bytes."""
+
+    value: Mapping[str, Any]
+    raw: bytes | None = None
+
+    @property
+    def kind(self) -> Kind:
+        if self.raw is not None:
+            return "damaged"
+        return next((kind for key, kind in _KINDS.items() if key in self.value), "other")
+
+    @property
+    def t(self) -> float:
+        """Seconds since the exchange began; 0 where the line doesn't say."""
+        t = self.value.get("t")
+        # It may be infinite, or no number, or too long for a float: a tape is data from anywhere.
+        return float(t) if isinstance(t, int | float) and abs(t) < _FOREVER else 0.0
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of a `read` or `sent` line, exactly; nothing for the other kinds."""
+        kind = self.kind
+        return _payload(self.value, kind) if kind in ("read", "sent") else b""
+
+
+@dataclass(frozen=True, slots=True)
+class Tape:
+    """A tape in memory. `complete`: its end line is there. `problem`: what is wrong with it, if anything."""
+
+    header: Mapping[str, Any]
+    lines: tuple[Line, ...] = ()
+    complete: bool = True
+    problem: str | None = None
+
+    def of(self, kind: Kind) -> list[Line]:
+        return [line for line in self.lines if line.kind == kind]
+
+    @property
+    def reads(self) -> list[bytes]:
+        """The pieces as they came from upstream; `of("read")` has them with their times."""
+        return [line.data for line in self.of("read")]
+
+    @property
+    def sent(self) -> list[bytes]:
+        """The pieces as they went to the client; `of("sent")` has their times and who caused them."""
+        return [line.data for line in self.of("sent")]
+
+    @property
+    def end(self) -> Line | None:
+        return next(iter(self.of("end")), None)
+
+
+class TapeReader:
+    """Reads a tape while it grows: give it the new bytes, get the lines that are whole by now."""
+
+    def __init__(self) -> None:
+        self.header: dict[str, Any] | None = None
+        self.problems: list[str] = []
+        self.rest = b""
+        self._number = 0
+
+    def feed(self, data: bytes) -> list[Line]:
+        """The new whole lines. Raises TapeError when the first line is not a tape's header."""
+        head, newline, tail = data.rpartition(b"\n")
+        if not newline:
+            self.rest += data
+            return []
+        whole, self.rest = self.rest + head, tail
+        # Only a line feed ends a line: splitlines() would cut inside a JSON string at U+2028.
+        lines = [self._line(text) for text in whole.split(b"\n")]
+        return [line for line in lines if line is not None]
+
+    def settle(self) -> list[Line]:
+        """For now there is no more: a last line without line feed counts if it is whole, else it may grow."""
+        whole = self.rest.rstrip().endswith(b"}") and _parse(self.rest.removeprefix(BOM)) is not None
+        return self.close() if whole else []
+
+    def close(self) -> list[Line]:
+        """At the end of the file: a last line without line feed counts if it is whole, else it is named."""
+        rest, self.rest = self.rest, b""
+        if rest.strip() and self.header is not None and _parse(rest) is None:
+            self.problems.append(f"line {self._number + 1}, the last one, is only half written")
+            self.rest = rest
+            return []
+        line = self._line(rest)
+        return [] if line is None else [line]
+
+    def _line(self, text: bytes) -> Line | None:
+        self._number += 1
+        if not text.strip():
+            return None
+        if self.header is None:
+            self.header = self._read_header(text)
+            return None
+        value = _parse(text)
+        why = "is not a JSON object" if value is None else _fault(value)
+        if value is None or why:
+            self.problems.append(f"line {self._number} {why}")
+            return Line({}, raw=text)
+        return Line(value)
+
+    def _read_header(self, text: bytes) -> dict[str, Any]:
+        value = _parse(text.removeprefix(BOM))
+        if value is None and HEADER.match(text):
+            raise TapeError("this is not a tape that can be read: its first line is half written")
+        if value is None or "tape" not in value:
+            raise TapeError('this is not a tape: its first line is no JSON object with the key "tape"')
+        if value["tape"] != VERSION:
+            self.problems.append(
+                f"this is a tape of version {value['tape']!r}, read as one of version {VERSION}"
+            )
+        return value
+
+
+def read_tape(source: str | Path | bytes) -> Tape:
+    """A tape from a file, or from its bytes."""
+    reader = TapeReader()
+    lines = reader.feed(source if isinstance(source, bytes) else Path(source).read_bytes())
+    lines += reader.close()
+    if reader.header is None:
+        raise TapeError("this is not a tape: it is empty")
+    complete = not reader.rest and any(line.kind == "end" for line in lines)
+    problems = list(reader.problems)
+    late = len(lines) - 1 - next((at for at, line in enumerate(lines) if line.kind == "end"), len(lines))
+    if late > 0:
+        problems.append(f"{late} line{'s come' if late > 1 else ' comes'} after its end line")
+    if not complete:
+        problems.append("its end line is missing, the recording was cut off")
+    return Tape(reader.header, tuple(lines), complete, "; ".join(problems) or None)
+
+
+def dump_tape(tape: Tape) -> bytes:
+    """The whole tape as a file holds it. What was half written is not written again."""
+    return dump_line(tape.header) + b"".join(dump_line(line) for line in tape.lines)
+
+
+def dump_line(line: Line | Mapping[str, Any]) -> bytes:
+    """One line, or the header, ready to be appended to a file."""
+    if isinstance(line, Line):
+        return (line.raw if line.raw is not None else _encode(line.value)) + b"\n"
+    return _encode(line) + b"\n"
+
+
+def make_header(about: str, dialect: str, **more: Any) -> dict[str, Any]:
+    """The first line: the keys of a replay in their usual order, then any other; None leaves one out."""
+    given = {"about": about, "dialect": dialect, **more}
+    known = {key: given.pop(key) for key in _HEADER_ORDER if key in given}
+    return {"tape": VERSION} | {key: value for key, value in (known | given).items() if value is not None}
+
+
+def read_line(t: float, data: bytes) -> Line:
+    """A piece from upstream."""
+    return Line(_at(t) | _packed("read", data))
+
+
+def sent_line(t: float, data: bytes, by: str | None = None) -> Line:
+    """A piece to the client; `by` names who sent it when the transformer did not (a heartbeat, an error)."""
+    return Line(_at(t) | _packed("sent", data) | ({"by": by} if by is not None else {}))
+
+
+def status_line(t: float, side: Side, status: int, headers: Iterable[tuple[str, str]] = ()) -> Line:
+    """One side's status and headers; pairs, because a header may come twice."""
+    return Line(_at(t) | {"side": side, "status": status, "headers": [list(pair) for pair in headers]})
+
+
+def finding_line(t: float, code: str, level: str, message: str, where: str) -> Line:
+    """What was noticed outside the answer, `where` is "request" or "proxy": a replay cannot find it again."""
+    return Line(_at(t) | {"finding": code, "level": level, "message": message, "where": where})
+
+
+def lost_line(t: float, lines: int, payload: int) -> Line:
+    """A gap: so many lines, with so many bytes in them, were not recorded before this one."""
+    return Line(_at(t) | {"lost": {"lines": lines, "bytes": payload}})
+
+
+def end_line(t: float, end: End, **extra: Any) -> Line:
+    """The last line: how the exchange ended."""
+    return Line(_at(t) | {"end": end} | extra)
+
+
+def _at(t: float) -> dict[str, Any]:
+    return {"t": round(t, 6)}
+
+
+def _packed(key: str, data: bytes) -> dict[str, str]:
+    try:
+        return {key: data.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {f"{key}64": base64.b64encode(data).decode("ascii")}
+
+
+def _payload(value: Mapping[str, Any], kind: str) -> bytes:
+    if kind in value:
+        return str(value[kind]).encode("utf-8")
+    return base64.b64decode(value[f"{kind}64"], validate=True)
+
+
+def _fault(value: Mapping[str, Any]) -> str:
+    """Why a line that is JSON is no use, or nothing: what passes here can be asked for its `data`."""
+    for key in ("read", "read64", "sent", "sent64"):
+        if key in value and not isinstance(value[key], str):
+            return f"has a {key!r} that is not text"
+    try:
+        Line(value).data  # noqa: B018
+    except ValueError:
+        return "has bytes that cannot be decoded"
+    return ""
+
+
+def _parse(text: bytes) -> dict[str, Any] | None:
+    # A hostile line may also nest too deep or hold a number too long to convert: damaged, not a crash.
+    try:
+        value = json.loads(text.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _encode(value: Mapping[str, Any]) -> bytes:
+    return json_text(dict(value)).encode("utf-8")
+
+
+_LINE_END = orjson.OPT_APPEND_NEWLINE
+# A long text is looked through in pieces: one search in C would keep the relay from running meanwhile.
+_PIECE = 1 << 15
+
+
+def data_line(key: str, t: float, data: bytes, by: str | None = None) -> bytes:
+    """A `read` or `sent` line: what `dump_line` would write, at a tenth of the cost."""
+    value: dict[str, Any] = {"t": round(t, 6)}
+    try:
+        text = value[key] = data.decode()
+    except UnicodeDecodeError:
+        text = ""
+        value[f"{key}64"] = base64.b64encode(data).decode("ascii")
+    if by is not None:
+        value["by"] = by
+    if text.isascii() and "\x7f" not in text:
+        return orjson.dumps(value, option=_LINE_END)
+    return _checked(value, text)
+
+
+def line(value: Mapping[str, Any] | Line) -> bytes:
+    """Any other line, or the header."""
+    value = dict(value.value if isinstance(value, Line) else value)
+    try:
+        data = orjson.dumps(value, option=_LINE_END)
+    except orjson.JSONEncodeError:  # a long integer, half a surrogate pair: the slow way knows them
+        return dump_line(value)
+    if data.isascii() and b"\x7f" not in data:
+        return data
+    return data if _visible(data.decode()) else dump_line(value)
+
+
+def _checked(value: dict[str, Any], text: str) -> bytes:
+    return orjson.dumps(value, option=_LINE_END) if _visible(text) else dump_line(value)
+
+
+def _visible(text: str) -> bool:
+    return all(is_visible(text[at : at + _PIECE]) for at in range(0, len(text), _PIECE))

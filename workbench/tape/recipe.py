@@ -1,0 +1,151 @@
+"""How an answer is to be converted: what a tape's header says, and what the user wants otherwise."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from transformer.answer.setting import call_ids
+from transformer.answer.stream import StreamTransformer
+from transformer.answer.whole import MessageTransformer
+from transformer.dialects import DIALECTS
+from transformer.journal import Keep
+from transformer.policy import Policy, PolicyError
+from workbench.errors import UserError
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the user said on the command line; None and empty mean: as the tape says."""
+
+    dialect: str | None = None
+    tools: list[Any] | None = None
+    request: Mapping[str, Any] | None = None
+    switches: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """All that the transformer needs to know before the first byte."""
+
+    dialect: str
+    policy: Policy = field(default_factory=Policy)
+    tools: list[Any] | None = None
+    request: dict[str, Any] | None = None
+    ids: Callable[[int], str] | None = None
+    now: int | float = 0
+
+    def stream(self, records: Keep) -> StreamTransformer:
+        """A transformer for a stream of bytes."""
+        return StreamTransformer(
+            self.dialect, self.tools, self.policy, self.request, self.ids, self.now, records
+        )
+
+    def message(self, records: Keep) -> MessageTransformer:
+        """Its twin for an answer that came in one piece."""
+        return MessageTransformer(
+            self.dialect, self.tools, self.policy, self.request, self.ids, self.now, records
+        )
+
+
+def make_recipe(header: Mapping[str, Any], wishes: Wishes) -> Recipe:
+    """From a tape's header (an empty one, when it is no tape) and the wishes, which win."""
+    request = wishes.request if wishes.request is not None else _object(header, "request")
+    seed = header.get("ids")
+    return Recipe(
+        dialect=known_dialect(wishes.dialect or header.get("dialect")),
+        policy=_policy(_object(header, "policy") or {}, wishes.switches),
+        tools=wishes.tools if wishes.tools is not None else _tools(request),
+        request=dict(request) if request is not None else None,
+        ids=call_ids(str(seed)) if seed is not None else None,
+        now=_now(header),
+    )
+
+
+def wished(header: Mapping[str, Any], wishes: Wishes) -> dict[str, Any]:
+    """The header of the tape that it would have been, had all been as the wishes say."""
+    changed = dict(header)
+    if wishes.dialect is not None:
+        changed["dialect"] = wishes.dialect
+    if wishes.switches:
+        changed["policy"] = {**_said(header, "policy"), **wishes.switches}
+    if wishes.request is not None:
+        changed["request"] = dict(wishes.request)
+    elif wishes.tools is not None:
+        # Where there is no request, everything is told that upstream says.
+        asked = _said(header, "request") or {"stream_options": {"include_usage": True}}
+        changed["request"] = {**asked, "tools": wishes.tools}
+    return changed
+
+
+def known_dialect(name: object) -> str:
+    """The name of a dialect that exists, or a UserError that helps to find it."""
+    if name is None:
+        raise UserError(f"which dialect does the model speak? --dialect is one of {', '.join(DIALECTS)}")
+    if isinstance(name, str) and name in DIALECTS:
+        return name
+    near = difflib.get_close_matches(str(name).lower(), DIALECTS, n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(DIALECTS)}"
+    raise UserError(f"there is no dialect {name!r}; {hint} (workbench dialects lists them)")
+
+
+def read_switches(pairs: Iterable[str]) -> dict[str, str]:
+    """`key=value` from the command line, the last one of a key wins."""
+    switches = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise UserError(f"--set wants key=value, such as --set malformed=repair, not {pair!r}")
+        switches[key.strip()] = value.strip()
+    return switches
+
+
+def read_tools(value: Any, name: str) -> Wishes:
+    """The tools in a file: a list of them, or a request body that offers them and may say more."""
+    request = value if isinstance(value, dict) else None
+    tools = value.get("tools") if isinstance(value, dict) else value
+    if request is not None and tools is None and isinstance(request.get("messages"), list):
+        return Wishes(tools=[], request=request)  # a request that offers none
+    if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
+        raise UserError(
+            f'{name} holds no tools: it is a JSON list of tools, or an object with such a list as "tools"'
+        )
+    return Wishes(tools=tools, request=request)
+
+
+def _policy(said: Mapping[str, Any], switches: Mapping[str, str]) -> Policy:
+    try:
+        Policy.from_mapping(switches)
+    except (PolicyError, TypeError) as error:
+        raise UserError(f"--set: {error}") from None
+    try:
+        return Policy.from_mapping({**said, **switches})
+    except (PolicyError, TypeError) as error:
+        raise UserError(f"the tape's policy: {error}") from None
+
+
+def _object(header: Mapping[str, Any], key: str) -> dict[str, Any] | None:
+    value = header.get(key)
+    if value is not None and not isinstance(value, dict):
+        raise UserError(f"the tape's {key} is not a JSON object")
+    return value
+
+
+def _said(header: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = header.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _now(header: Mapping[str, Any]) -> int | float:
+    now = header.get("now") or 0
+    # Beyond 2**53 there are no whole seconds in JSON any more, and no such time either.
+    if isinstance(now, int | float) and 0 <= now < 1 << 53:
+        return now
+    raise UserError(f"the tape's now is a number of seconds, not {now!r}")
+
+
+def _tools(request: Mapping[str, Any] | None) -> list[Any] | None:
+    tools = request.get("tools") if request is not None else None
+    return tools if isinstance(tools, list) else None

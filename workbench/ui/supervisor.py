@@ -1,0 +1,137 @@
+"""The supervisor of the proxy: starts it for the screen, tells what is wrong with it, and starts it again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+from textual.app import App
+
+from workbench.config.reading import read_settings
+from workbench.config.settings import Flags, Settings, default_library
+from workbench.errors import UserError
+from workbench.proxy.guard import check_settings
+from workbench.proxy.process import ChildError, Death, ProxyChild, find_running
+from workbench.ui.screens.problem import (
+    ProblemScreen,
+    no_configuration,
+    port_taken,
+    proxy_died,
+    read_only_library,
+    unreachable_upstream,
+)
+
+_PATIENCE = 3.0  # seconds that running answers have when the user leaves
+
+
+class Leave(Exception):
+    """The user wants to go."""
+
+
+class ProxySupervisor:
+    """One proxy for one library. What it asks, it asks on the app's screen."""
+
+    def __init__(self, app: App[Any], flags: Flags) -> None:
+        self._app = app
+        self._flags = flags
+        self._port: int | None = None  # another one, by the user's choice
+        self.child: ProxyChild | None = None
+
+    async def settings(self) -> Settings | None:
+        """What is configured. None: there is nothing to run, and the user wants to look all the same."""
+        while True:
+            try:
+                settings = read_settings(self._flags)
+                check_settings(settings)
+                return settings
+            except UserError as error:
+                if await self._ask(no_configuration(error.message)) == "view":
+                    return None
+
+    def library(self, settings: Settings | None) -> Path:
+        if settings is not None:
+            return settings.library
+        return Path(self._flags.library) if self._flags.library else default_library()
+
+    async def keep(self, settings: Settings, ready: Callable[[str], None]) -> None:
+        """Run it until the user leaves; `ready` gets its URL each time it comes up, "" when it is gone."""
+        running = await asyncio.to_thread(find_running, settings.library)
+        if running is not None:
+            ready(running.url)
+            await self._check_health(running.url, settings)
+            return
+        while True:
+            self.child = ProxyChild(settings.library, self._arguments(), self._environment())
+            try:
+                url = await self.child.start()
+            except ChildError as error:
+                if await self._ask(self._cannot_start(error, settings)) == "view":
+                    return
+                continue
+            ready(url)
+            await self._check_health(url, settings)
+            death = await self.child.ended()
+            ready("")
+            if self.child.stopping or await self._ask(proxy_died(death)) == "view":
+                return
+
+    async def stop(self) -> None:
+        if self.child is not None:
+            await self.child.stop(_PATIENCE)
+
+    def _cannot_start(self, error: ChildError, settings: Settings) -> ProblemScreen:
+        death = error.death or Death(1, (str(error),))
+        if "is taken" in death.reason:
+            return port_taken(settings.port if self._port is None else self._port)
+        return proxy_died(death)
+
+    async def _check_health(self, url: str, settings: Settings) -> None:
+        """A proxy that runs may still have nobody to talk to, or nowhere to write."""
+        while (problem := await self._problem(url, settings)) is not None:
+            if await self._ask(problem) == "view":
+                return
+
+    async def _problem(self, url: str, settings: Settings) -> ProblemScreen | None:
+        try:
+            async with httpx.AsyncClient(trust_env=False, timeout=10) as client:
+                token = {"x-workbench-token": settings.token} if settings.token else {}
+                health = (await client.get(url.removesuffix("/v1") + "/health", headers=token)).json()
+            tapes, upstreams = health["tapes"], health["upstreams"]
+        except (httpx.HTTPError, ValueError, KeyError, TypeError):
+            return None
+        if not tapes["writable"]:
+            return read_only_library(settings.library, str(tapes["problem"]))
+        name = settings.default or next(iter(upstreams), "")
+        state = upstreams.get(name)
+        if state is None or state["reachable"] or name not in settings.upstreams:
+            return None  # a proxy that somebody else started may know others
+        return unreachable_upstream(name, settings.upstreams[name].url, str(state["problem"]))
+
+    async def _ask(self, screen: ProblemScreen) -> str:
+        """The user's choice: retry, restart, view; a port is taken note of."""
+        choice = await self._app.push_screen_wait(screen)
+        if choice == "quit":
+            self._app.exit(0)
+            raise Leave
+        if choice == "port":
+            self._port = 0
+        return str(choice)
+
+    def _arguments(self) -> list[str]:
+        flags = self._flags
+        port = flags.port if self._port is None else self._port
+        given = {"--upstream": flags.upstream, "--dialect": flags.dialect, "--listen": flags.listen}
+        arguments = [part for name, value in given.items() if value is not None for part in (name, value)]
+        if port is not None:
+            arguments += ["--port", str(port)]
+        for key, value in flags.switches.items():
+            arguments += ["--set", f"{key}={value}"]
+        return arguments
+
+    def _environment(self) -> dict[str, str] | None:
+        """A token goes by the environment: arguments can be read by everybody on the machine."""
+        return {**os.environ, "WORKBENCH_TOKEN": self._flags.token} if self._flags.token else None

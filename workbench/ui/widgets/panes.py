@@ -1,0 +1,393 @@
+"""The three panes of an exchange: what upstream sent, how the parser moved, what the client got; rows that
+belong to the selected one are lit. And what needs attention right now: text that is held back.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import ClassVar
+
+import orjson
+from rich.style import Style
+from textual.binding import Binding, BindingType
+from textual.strip import Strip
+
+from transformer.dialects import DIALECTS
+from transformer.records import Delta, Finding, Ranges, Transition
+from workbench.analysis.variants.difference import Marks
+from workbench.replay.player import Held, Item, Pane, Player
+from workbench.replay.rowtext import Highlight, ReadPart, decoded, read_parts
+from workbench.tape.format import Line
+from workbench.ui.display import sentence, strip_of, wrapped
+from workbench.ui.widgets.rowpane import RowPane
+
+_WORTH_SAYING = 0.5  # seconds
+
+
+def alarm(player: Player, paused_at: int | None, running: bool = True) -> str:
+    """A few words, or nothing. `running`: somebody still writes a tape that has no end."""
+    if paused_at is not None:
+        return f"PAUSED, {player.steps - 1 - paused_at} new steps (space goes on)"
+    held = player.held_at(player.steps - 1) if running and not player.complete else None
+    if held is None:
+        return ""
+    seconds = max(0.0, _clock(player) - held.since)
+    if seconds < _WORTH_SAYING:
+        return ""
+    return f"HELD BACK {characters(held.characters)} for {seconds:.1f} s, {waiting_for(player, held)}"
+
+
+def characters(number: int) -> str:
+    return "1 character" if number == 1 else f"{number:,} characters"
+
+
+def _clock(player: Player) -> float:
+    """Where the tape would be by now, were there anything to record."""
+    started = player.header.get("started")
+    return max(player.now, time.time() - started) if isinstance(started, float) else player.now
+
+
+def waiting_for(player: Player, held: Held) -> str:
+    """The tokens that lead out of the state that holds the text."""
+    if not held.state:
+        return "perhaps the beginning of a marker"
+    dialect = DIALECTS.get(player.dialect)
+    rules = dialect.transitions.items() if dialect is not None else ()
+    out = [token for (state, token), rule in rules if state == held.state and rule.to != state]
+    return f"in state {held.state}, waiting for {' or '.join(out[:3])}" if out else f"in state {held.state}"
+
+
+CALLS = 6  # colours for calls, then they begin again
+Pieces = list[tuple[str, Style]]
+
+
+class TapePane(RowPane):
+    """Shows the player's rows up to `step`; None means up to now."""
+
+    PANE: ClassVar[Pane]
+
+    def __init__(self) -> None:
+        super().__init__(id=self.NAME.lower(), classes="rowpane tapepane")
+        self.player: Player | None = None
+        self.step: int | None = None
+        self.changed: Marks | None = None  # against another tape, when this is a variant of it
+        self._light = Highlight()  # what the row that is selected in some pane has in common with others
+        self.border_title = self.NAME
+
+    def play(self, player: Player | None, step: int | None = None) -> None:
+        """Show another tape, all of it or up to a step."""
+        self.player, self._light, self.step, self.changed = player, Highlight(), step, None
+        self.top, self.follow, self._known = 0, True, 0
+        self.set_reactive(RowPane.cursor, -1)
+        self.grown()
+
+    @property
+    def lit(self) -> Ranges:
+        """Upstream bytes of the row that is selected in some pane."""
+        return self._light.ranges
+
+    def light(self, light: Highlight) -> None:
+        if light != self._light:
+            self._light = light
+            self.show()  # it falls on what is opened, too
+
+    def go_along(self, row: int, follow: bool) -> None:
+        """Select what belongs to the selected row of another pane; that one decides whether to follow.
+
+        The last row of this pane may belong to a row that is not the last of its own: following from there
+        would tear the two apart.
+        """
+        if row < self.count():
+            self._select(row, follow)
+
+    def stand(self, step: int, row: int | None) -> None:
+        """Show what was known at a step, with this row selected, or else the last one."""
+        self.step = step
+        count = self.count()
+        chosen = count - 1 if row is None or row >= count else row
+        self._known = count
+        self._select(chosen, follow=True)  # nothing comes here that one could have missed
+
+    def scroll_rows(self, by: int) -> None:
+        """Whoever turns the wheel on at the end wants to see what comes."""
+        top = self.top
+        super().scroll_rows(by)
+        if by > 0 and self.top == top and self.count() > self.size.height:
+            self.go(self.count() - 1)
+
+    # -- rows
+
+    def count(self) -> int:
+        if self.player is None:
+            return 0
+        rows = self.player.rows(self.PANE)
+        return len(rows) if self.step is None else rows.known_at(self.step)
+
+    def item(self, row: int) -> Item:
+        assert self.player is not None
+        return self.player.item(self.PANE, row)
+
+    def is_lit(self, item: Item) -> bool:
+        assert self.player is not None
+        return self._light.falls_on(self.player, item)
+
+    @property
+    def difference(self) -> str:
+        """What is different from the original, in a few words."""
+        if self.changed is None:
+            return ""
+        gone = f", {self.changed.vanished} gone" if self.changed.vanished else ""
+        return f" · {self.changed.count} changed{gone}"
+
+    def mark_changed(self, changed: Marks) -> None:
+        """This is a variant: which of its rows the original has not."""
+        self.changed = changed
+        self.show()
+
+    def draw(self, row: int, width: int) -> Strip:
+        item = self.item(row)
+        pieces = self.pieces(item)
+        if self.changed is not None:
+            sign = "±" if row in self.changed else " "
+            pieces = [(sign, self.look("warning")), *pieces]
+        strip = strip_of(pieces, width, self.look("plain"))
+        chosen = row == self.cursor and self.has_focus
+        return strip.apply_style(self.look("related")) if not chosen and self.is_lit(item) else strip
+
+    def opened(self, row: int, width: int, most: int) -> list[Strip]:
+        item = self.item(row)
+        plain, indent = self.look("plain"), "  "
+        room = width - len(indent)
+        lines = sentence(self.remark(item), plain, room, most, plain) if self.remark(item) else []
+        pieces = self.details(item)
+        if pieces and len(lines) < most:
+            lines += wrapped(pieces, room, most - len(lines), plain)
+        return [Strip.join((strip_of([(indent, plain)], len(indent), plain), line)) for line in lines]
+
+    def text(self, row: int) -> str:
+        item = self.item(row)
+        parts = [text for text, _ in [*self.pieces(item), *self.details(item)]]
+        return " ".join([*parts, self.remark(item)])
+
+    # -- for subclasses
+
+    def pieces(self, item: Item) -> Pieces:
+        """A row as one line."""
+        raise NotImplementedError
+
+    def details(self, item: Item) -> Pieces:
+        """All of a row, where one line is too short for it."""
+        return []
+
+    def remark(self, item: Item) -> str:
+        """What is to be said about a row in words of ours."""
+        return ""
+
+    # -- shared looks
+
+    def rail(self, call: int | None) -> tuple[str, Style]:
+        """Which call a row belongs to: a colour, and a number for those who see none."""
+        if call is None:
+            return "  ", self.look("plain")
+        return f"{call % 10}▌", self.look(f"call-{call % CALLS}")
+
+    def clock(self, item: Item) -> tuple[str, Style]:
+        assert self.player is not None
+        return f"{self.player.time(item):8.3f} ", self.look("dim")
+
+
+class UpstreamPane(TapePane):
+    """A read takes one line, its framing shortened; the selected one is there in full, with `x` all are."""
+
+    PANE = Pane.UPSTREAM
+    NAME = "Upstream"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("x", "exact", "Exact", id="upstream.exact", tooltip="Show the framing of every read, or not"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.exact = False
+
+    def action_exact(self) -> None:
+        self.exact = not self.exact
+        self.show()
+
+    def pieces(self, item: Item) -> Pieces:
+        assert self.player is not None
+        if isinstance(item, Line):
+            return [("  ", self.look("plain")), self.clock(item), *self._line(item)]
+        assert isinstance(item, int)
+        start, end = self.player.starts[item], self.player.read_end(item)
+        head: Pieces = [
+            self.rail(self._call(item)),
+            (f"{item + 1:5} ", self.look("number")),
+            self.clock(item),
+            (f"{end - start:5} ", self.look("dim")),
+        ]
+        runs = read_parts(self.player, item, self.step)
+        if not self.exact and any(run.says for run in runs):
+            return head + [piece for run in runs for piece in self._short(run)]
+        return head + [piece for run in runs for piece in self._marked(run)]
+
+    def details(self, item: Item) -> Pieces:
+        assert self.player is not None
+        if not isinstance(item, int):
+            return []
+        return [piece for run in read_parts(self.player, item, self.step) for piece in self._marked(run)]
+
+    def _call(self, read: int) -> int | None:
+        assert self.player is not None
+        events = self.player.events_in(read, self.step)
+        calls = (self.player.call_of(event.number, self.step) for event in events)
+        return next((call for call in calls if call is not None), None)
+
+    def _short(self, run: ReadPart) -> Pieces:
+        """Framing that stands around what is said takes one cell."""
+        return self._marked(run) if run.says else [("…", self.look("dim"))]
+
+    def _marked(self, run: ReadPart) -> Pieces:
+        """A run, with the very characters marked that the selected row comes from."""
+        assert self.player is not None
+        look = self.look("bright" if run.says else "dim")
+        data = self.player.data
+        pieces: Pieces = []
+        at = run.start
+        for start, end in self.lit:
+            start, end = max(start, at), min(end, run.end)
+            if start < end:
+                pieces += [(decoded(data[at:start]), look), (decoded(data[start:end]), self.look("mark"))]
+                at = end
+        pieces.append((decoded(data[at : run.end]), look))
+        return [piece for piece in pieces if piece[0]]
+
+    def _line(self, line: Line) -> Pieces:
+        value = line.value
+        if line.kind == "status":
+            kinds = [str(pair[1]) for pair in value.get("headers", ()) if _is_content_type(pair)]
+            look = self.look("good" if str(value.get("status", ""))[:1] == "2" else "error")
+            return [(f"HTTP {value.get('status')} ", look), (" ".join(kinds), self.look("dim"))]
+        if line.kind == "end":
+            error = value.get("error")
+            said = error.get("message") if isinstance(error, dict) else error
+            look = self.look("error" if error else "dim")
+            return [(f"■ {value.get('end')}", look), (f"  {said}" if said else "", look)]
+        if line.kind == "damaged":
+            return [("a damaged line of the tape", self.look("error"))]
+        return [(str(dict(value)), self.look("warning"))]
+
+
+def _is_content_type(pair: object) -> bool:
+    return isinstance(pair, list | tuple) and len(pair) == 2 and str(pair[0]).lower() == "content-type"
+
+
+SIGNS = {"error": "✖", "warning": "▲", "info": "●"}
+
+
+class MachinePane(TapePane):
+    PANE = Pane.MACHINE
+    NAME = "Machine"
+
+    def pieces(self, item: Item) -> Pieces:
+        if isinstance(item, Transition):
+            return self._step(item)
+        if isinstance(item, Finding):
+            return [self.rail(item.call), *self._finding(item.level, item.code, item.message)]
+        assert isinstance(item, Line)
+        value = item.value
+        level = str(value.get("level", "info"))
+        return [
+            ("  ", self.look("plain")),
+            *self._finding(level, str(value.get("finding")), str(value.get("message"))),
+        ]
+
+    def _step(self, step: Transition) -> Pieces:
+        stays = step.state == step.to
+        way = step.state if stays else f"{step.state} → {step.to}"
+        held = f"  +{step.held} held" if step.held else ""
+        return [
+            self.rail(step.call),
+            (f"{way} ", self.look("dim" if stays else "strong")),
+            (f"{step.rule} ", self.look("info")),
+            (step.text, self.look("bright")),
+            (held, self.look("warning")),
+        ]
+
+    def _finding(self, level: str, code: str, message: str) -> Pieces:
+        look = self.look(level if level in SIGNS else "info")
+        return [(f"{SIGNS.get(level, '●')} {code} ", look), (message, self.look("plain"))]
+
+    def remark(self, item: Item) -> str:
+        if isinstance(item, Finding):
+            return item.message
+        if isinstance(item, Line):
+            return str(item.value.get("message"))
+        assert isinstance(item, Transition) and self.player is not None
+        held = f" Held back: {characters(item.held)}." if item.held else ""
+        return f"{item.token}: {why(self.player.dialect, item)}.{held}"
+
+    def details(self, item: Item) -> Pieces:
+        return [(item.text, self.look("bright"))] if isinstance(item, Transition) and item.text else []
+
+
+def why(dialect: str, step: Transition) -> str:
+    """The reason that the table gives for a rule."""
+    known = DIALECTS.get(dialect)
+    rules = known.transitions.items() if known is not None else ()
+    return next((rule.why for key, rule in rules if key == (step.state, step.token)), step.rule)
+
+
+class ClientPane(TapePane):
+    PANE = Pane.CLIENT
+    NAME = "Client"
+
+    def pieces(self, item: Item) -> Pieces:
+        if isinstance(item, Delta):
+            return [self.rail(item.call), self.clock(item), *self._delta(item)]
+        assert isinstance(item, Line)
+        return [("  ", self.look("plain")), self.clock(item), *self._line(item)]
+
+    def details(self, item: Item) -> Pieces:
+        if isinstance(item, Delta) and item.text:
+            return [(item.text, self.look("bright"))]
+        if isinstance(item, Line) and item.kind == "sent":
+            return [(item.data.decode("utf-8", "backslashreplace"), self.look("bright"))]
+        return []
+
+    def _delta(self, delta: Delta) -> Pieces:
+        dim, bright = self.look("dim"), self.look("bright")
+        choice = f"[{delta.choice}] " if delta.choice else ""
+        if delta.kind == "call":
+            return [(f"{choice}call ", dim), (str(delta.name), self.look("good")), (f"  {delta.id}", dim)]
+        if delta.kind in ("content", "arguments"):
+            return [(f"{choice}{delta.kind} ", dim), (delta.text, bright)]
+        if delta.kind == "reasoning":
+            return [(f"{choice}reasoning ", dim), (delta.text, self.look("plain"))]
+        if delta.kind == "error":
+            return [(f"{choice}error ", self.look("error")), (delta.text, self.look("error"))]
+        return [(f"{choice}{delta.kind} ", self.look("info")), (delta.text, bright)]
+
+    def _line(self, line: Line) -> Pieces:
+        if line.kind == "status":
+            status = str(line.value.get("status", ""))
+            return [(f"HTTP {status}", self.look("good" if status[:1] == "2" else "error"))]
+        by = line.value.get("by")
+        if by is not None and line.data.startswith(b":"):
+            return [("♥ a comment, upstream is silent", self.look("dim"))]
+        said = _message(line.data) if by == "proxy" else ""
+        look = self.look("error" if by == "proxy" else "plain")
+        return [
+            (f"{by or self._what()} ", self.look("dim")),
+            (said or line.data.decode("utf-8", "backslashreplace"), look),
+        ]
+
+    def _what(self) -> str:
+        return "message" if self.player is not None and self.player.mode == "message" else "bytes"
+
+
+def _message(data: bytes) -> str:
+    """The sentence of an error body."""
+    try:
+        return str(orjson.loads(data)["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return ""
