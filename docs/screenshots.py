@@ -21,10 +21,7 @@ sys.path[0] = str(DOCS.parent)
 
 from textual.pilot import Pilot  # noqa: E402
 
-from workbench.demo.launch import (
-    Tips,  # noqa: E402
-    first_tape,  # noqa: E402
-)
+from workbench.demo.launch import Tips, first_tape
 from workbench.files import samples_dir  # noqa: E402
 from workbench.library.index import rebuild  # noqa: E402
 from workbench.replay.sources import replayables_of  # noqa: E402

@@ -4,175 +4,230 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from transformer.records import Finding, Level, Span
 
-# Sentences are for a tired person: what happened, then what became of it.
-CATALOGUE: Mapping[str, tuple[Level, str]] = {
+
+class Entry(NamedTuple):
+    """One code: how bad it is, and its sentence in two parts: what happened, and what became of it."""
+
+    level: Level
+    what: str
+    link: str = ""
+    fate: str = ""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.what}{self.link}{self.fate}"
+
+
+# Sentences are for a tired person.
+CATALOGUE: Mapping[str, Entry] = {
     # a call that did not become one
-    "unclosed-parameter": (
+    "unclosed-parameter": Entry(
         "error",
-        "the parameter {parameter} is not closed before {closing}, so this call to {tool} went to the client "
-        "as text",
+        "the parameter {parameter} is not closed before {closing}",
+        ", so ",
+        "this call to {tool} went to the client as text",
     ),
-    "truncated-call": ("error", "the answer ended in the middle of a call to {tool}; {fate}"),
-    "malformed-call": ("error", "this call to {tool} is malformed ({reason}) and went to the client as text"),
-    "call-too-long": ("error", "a call to {tool} grew beyond {limit} bytes; {fate}"),
-    "call-in-thought": (
+    "truncated-call": Entry("error", "the answer ended in the middle of a call to {tool}", "; ", "{fate}"),
+    "malformed-call": Entry(
+        "error", "this call to {tool} is malformed ({reason})", " and ", "went to the client as text"
+    ),
+    "call-too-long": Entry("error", "a call to {tool} grew beyond {limit} bytes", "; ", "{fate}"),
+    "call-in-thought": Entry(
         "warning",
-        "a call to {tool} stands inside <think>, where the model only thinks of it; it stayed text",
+        "a call to {tool} stands inside <think>, where the model only thinks of it",
+        "; ",
+        "it stayed text",
     ),
-    "unnamed-call": (
+    "unnamed-call": Entry(
         "error",
-        "the id {id!r} names no tool and the arguments fit {fitting} of the offered ones, so this call went "
-        "to the client as text",
+        "the id {id!r} names no tool and the arguments fit {fitting} of the offered ones",
+        ", so ",
+        "this call went to the client as text",
     ),
-    "refused-tool": ("error", "the model called {tool}, which was not offered, and the policy refuses that"),
+    "refused-tool": Entry(
+        "error", "the model called {tool}, which was not offered, and the policy refuses that"
+    ),
     # a call that became one, but not as written
-    "unknown-tool": (
-        "warning",
-        "the model called {tool}, which was not offered; the call was passed on",
+    "unknown-tool": Entry(
+        "warning", "the model called {tool}, which was not offered", "; ", "the call was passed on"
     ),
-    "call-after-first": (
-        "warning",
-        "a further call, to {tool}, was dropped: only the first call of an answer counts",
+    "call-after-first": Entry(
+        "warning", "a further call, to {tool}, was dropped: only the first call of an answer counts"
     ),
-    "repaired-parameter": (
-        "warning",
-        "the value of {parameter} is not followed by {closing}; it was read as if it were",
+    "repaired-parameter": Entry(
+        "warning", "the value of {parameter} is not followed by {closing}", "; ", "it was read as if it were"
     ),
-    "repaired-call": (
+    "repaired-call": Entry(
         "warning",
-        "{closing} is missing at the end of the call to {tool}; it was read as if it were there",
+        "{closing} is missing at the end of the call to {tool}",
+        "; ",
+        "it was read as if it were there",
     ),
-    "ambiguous-end": (
+    "ambiguous-end": Entry(
         "warning",
-        "the value of {parameter} opens an example of {tool} that is never closed; the call was ended at the "
-        "first place that could be its end",
+        "the value of {parameter} opens an example of {tool} that is never closed",
+        "; ",
+        "the call was ended at the first place that could be its end",
     ),
-    "duplicate-parameter": ("warning", "{parameter} is given more than once; only the first value counts"),
-    "value-not-of-type": (
-        "warning",
-        "{parameter} should be of type {wanted} and is not; it was sent as a string",
+    "duplicate-parameter": Entry(
+        "warning", "{parameter} is given more than once", "; ", "only the first value counts"
     ),
-    "generated-id": ("warning", "{reason}; the call got the id {new!r}"),
-    "invalid-arguments": (
+    "value-not-of-type": Entry(
+        "warning", "{parameter} should be of type {wanted} and is not", "; ", "it was sent as a string"
+    ),
+    "generated-id": Entry("warning", "{reason}", "; ", "the call got the id {new!r}"),
+    "invalid-arguments": Entry(
         "warning",
-        "the arguments of the call to {tool} are not valid JSON; they were passed on as written",
+        "the arguments of the call to {tool} are not valid JSON",
+        "; ",
+        "they were passed on as written",
     ),
     # text that did not reach the client
-    "text-after-call": (
-        "info",
-        "{count} characters behind the call were dropped, as the policy after_call=drop wants",
+    "text-after-call": Entry(
+        "info", "{count} characters after the call were dropped, as the policy after_call=drop wants"
     ),
-    "stray-token": ("info", "{token} stands where it means nothing and was dropped"),
-    "empty-section": (
-        "info",
-        "{token} begins a section without any call: its tokens were dropped, other text in it stays",
+    "stray-token": Entry("info", "{token} stands where it means nothing and was dropped"),
+    "empty-section": Entry(
+        "info", "{token} begins a section without any call: its tokens were dropped, other text in it stays"
     ),
     # the stream around it
-    "bad-json-event": ("error", "an event is not JSON ({reason}) and was not passed on: {excerpt}"),
-    "unknown-event": ("info", "an event is JSON but no part of an answer and was not passed on: {excerpt}"),
-    "invalid-utf8": ("warning", "an event holds bytes that are not UTF-8; they were replaced"),
-    "lone-surrogate": (
-        "warning",
-        "half of a character (of a UTF-16 surrogate pair) stands alone and was replaced",
+    "bad-json-event": Entry("error", "an event is not JSON ({reason}) and was not passed on: {excerpt}"),
+    "unknown-event": Entry(
+        "info", "an event is JSON but not part of an answer and was not passed on: {excerpt}"
     ),
-    "not-sse": ("warning", "{count} bytes are no server-sent event and were not passed on: {excerpt}"),
-    "event-after-end": ("info", "an event came after the end of the answer and was not passed on: {excerpt}"),
-    "upstream-error": ("error", "upstream reported an error: {message}"),
-    "upstream-broke": ("error", "upstream broke off: {message}"),
-    "broke-after-call": (
+    "invalid-utf8": Entry("warning", "an event holds bytes that are not UTF-8", "; ", "they were replaced"),
+    "lone-surrogate": Entry(
+        "warning", "half of a character (of a UTF-16 surrogate pair) stands alone and was replaced"
+    ),
+    "not-sse": Entry(
+        "warning", "{count} bytes are not part of a server-sent event and were not passed on: {excerpt}"
+    ),
+    "event-after-end": Entry(
+        "info", "an event came after the end of the answer and was not passed on: {excerpt}"
+    ),
+    "upstream-error": Entry("error", "upstream reported an error: {message}"),
+    "upstream-broke": Entry("error", "upstream broke off: {message}"),
+    "broke-after-call": Entry(
         "error",
-        "upstream broke off after a complete call ({message}); the answer was closed with that call, because "
-        "a client that asks again would run the tool twice",
+        "upstream broke off after a complete call ({message})",
+        "; ",
+        "the answer was closed with that call, because a client that asks again would run the tool twice",
     ),
-    "broke-after-end": ("info", "upstream broke off, but the answer was whole already: {message}"),
-    "empty-answer": ("error", "upstream sent no answer at all"),
-    "empty-turn": ("warning", "the answer has neither text nor a call"),
-    "finish-contradicts": (
-        "warning",
-        "upstream said finish_reason {said!r}; the client gets {given!r}, because {why}",
+    "broke-after-end": Entry("info", "upstream broke off, but the answer was whole already: {message}"),
+    "empty-answer": Entry("error", "upstream sent no answer at all"),
+    "empty-turn": Entry("warning", "the answer has neither text nor a call"),
+    "finish-contradicts": Entry(
+        "warning", "upstream said finish_reason {said!r}", "; ", "the client gets {given!r}, because {why}"
     ),
-    "native-calls": ("info", "upstream sends tool_calls itself; they were passed through unchanged"),
-    "transformer-failed": (
+    "native-calls": Entry(
+        "info", "upstream sends tool_calls itself", "; ", "they were passed through unchanged"
+    ),
+    "transformer-failed": Entry(
         "error",
-        "the workbench itself failed here ({reason}); the rest of the answer went on as plain text. This is "
-        "a bug: please report it with this tape",
+        "the workbench itself failed here ({reason})",
+        "; ",
+        "the rest of the answer went on as plain text. This is a bug: please report it with this tape",
     ),
     # the way to upstream, told by the proxy
-    "upstream-fault": ("error", "{message}"),
-    "tool-choice-refused": ("error", "{message}"),
+    "upstream-fault": Entry("error", "{message}"),
+    "tool-choice-refused": Entry("error", "{message}"),
     # the request
-    "duplicate-tool": ("warning", "{tool} is offered more than once; {fate}"),
-    "tool-not-understood": ("warning", "tool {number} of the request is no function with a name; {fate}"),
-    "no-properties": (
+    "duplicate-tool": Entry("warning", "{tool} is offered more than once", "; ", "{fate}"),
+    "tool-not-understood": Entry(
+        "warning", "tool {number} of the request is not a function with a name", "; ", "{fate}"
+    ),
+    "no-properties": Entry(
         "info",
-        "{tool} declares no parameters; should the model give some all the same, they are read as text",
+        "{tool} declares no parameters",
+        "; ",
+        "should the model give some all the same, they are read as text",
     ),
-    "name-not-carried": ("error", "{what} cannot be written in {dialect}: {reason}; the model cannot use it"),
-    "name-collides": ("warning", "{what} is also {other}, so one may be mistaken for the other"),
-    "tool-prompt-present": (
+    "name-not-carried": Entry(
+        "error", "{what} cannot be written in {dialect}: {reason}", "; ", "the model cannot use it"
+    ),
+    "name-collides": Entry("warning", "{what} is also {other}", ", so ", "one may be mistaken for the other"),
+    "tool-prompt-present": Entry(
         "warning",
-        "the system prompt already explains tool calls in the way of {found}; the model may mix that up with "
-        "{dialect}",
+        "the system prompt already explains tool calls in the way of {found}",
+        "; ",
+        "the model may mix that up with {dialect}",
     ),
-    "calls-without-tools": ("warning", "the history has calls but the request offers no tools; {fate}"),
-    "result-without-call": (
-        "warning",
-        "message {number} is the result of the call {id!r}, which is not in the history before it",
+    "calls-without-tools": Entry(
+        "warning", "the history has calls but the request offers no tools", "; ", "{fate}"
     ),
-    "call-not-understood": ("warning", "a call in message {number} names no function; it was left out"),
-    "messages-not-understood": (
-        "error",
-        "messages is no list, so the tools could not be written into the prompt",
+    "result-without-call": Entry(
+        "warning", "message {number} is the result of the call {id!r}, which is not in the history before it"
     ),
-    "system-message-moved": (
+    "call-not-understood": Entry(
+        "warning", "a call in message {number} names no function", "; ", "it was left out"
+    ),
+    "messages-not-understood": Entry(
+        "error", "messages is not a list", ", so ", "the tools could not be written into the prompt"
+    ),
+    "system-message-moved": Entry(
         "info",
-        "message {number} is a system message in the middle of the conversation; it went to the front, for "
-        "only one goes upstream",
+        "message {number} is a system message in the middle of the conversation",
+        "; ",
+        "it went to the front, for only one goes upstream",
     ),
-    "tool-choice-not-understood": (
+    "tool-choice-not-understood": Entry(
+        "warning", "tool_choice {given} cannot be honoured ({reason})", "; ", "the model may choose"
+    ),
+    "tool-choice-not-sent": Entry(
         "warning",
-        "tool_choice {given} cannot be honoured ({reason}); the model may choose",
+        "tool_choice asks for a call",
+        "; ",
+        "with tools=template the server is sent {sent!r}, and nobody tells the model",
     ),
-    "tool-choice-not-sent": (
+    "arguments-not-json": Entry(
         "warning",
-        "tool_choice asks for a call; with tools=template the server is sent {sent!r}, and nobody tells the "
-        "model",
+        "the arguments of a call to {tool} in the history are not a JSON object",
+        "; ",
+        "they were written as they are",
     ),
-    "arguments-not-json": (
+    "value-contains-its-end": Entry(
         "warning",
-        "the arguments of a call to {tool} in the history are no JSON object; they were written as they are",
+        "the value of {parameter} in a call to {tool} contains what ends it in {dialect}",
+        "; ",
+        "the call in the prompt reads otherwise",
     ),
-    "value-contains-its-end": (
+    "value-not-carried": Entry(
         "warning",
-        "the value of {parameter} in a call to {tool} contains what ends it in {dialect}; the call in the "
-        "prompt reads otherwise",
+        "the value of {parameter} in a call to {tool} is {given}",
+        "; ",
+        "as {dialect} text it reads as {read}",
     ),
-    "value-not-carried": (
-        "warning",
-        "the value of {parameter} in a call to {tool} is {given}; as {dialect} text it reads as {read}",
+    "call-not-carried": Entry(
+        "warning", "a call to {tool} cannot be written in {dialect} so that it reads the same"
     ),
-    "call-not-carried": (
-        "warning",
-        "a call to {tool} cannot be written in {dialect} so that it reads the same",
-    ),
-    "id-not-carried": ("info", "the id {id!r} {reason} and became {new!r} in the prompt"),
-    "template-failed": (
+    "id-not-carried": Entry("info", "the id {id!r} {reason} and became {new!r} in the prompt"),
+    "template-failed": Entry(
         "error",
-        "the prompt template fails at line {line}: {reason}; the built-in one was used instead",
+        "the prompt template fails at line {line}: {reason}",
+        "; ",
+        "the built-in one was used instead",
     ),
-    "template-empty": (
-        "warning",
-        "the prompt template gives no text at all, so the model is not told of its tools",
+    "template-empty": Entry(
+        "warning", "the prompt template gives no text at all", ", so ", "the model is not told of its tools"
     ),
 }
 
 
 def sentence(code: str, values: Mapping[str, object]) -> tuple[Level, str]:
-    level, text = CATALOGUE[code]
-    return level, text.format_map(values)
+    entry = CATALOGUE[code]
+    return entry.level, entry.sentence.format_map(values)
+
+
+def parts(finding: Finding) -> tuple[str, str]:
+    """What happened, and what became of it; of a finding that is only known by its message, all as one."""
+    entry = CATALOGUE.get(finding.code)
+    if entry is None or not finding.values:
+        return finding.message, ""
+    return entry.what.format_map(finding.values), entry.fate.format_map(finding.values)
 
 
 # -- findings about a request, which has no stream: their place is a message or a tool

@@ -3,30 +3,45 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum, auto
 
 from transformer.findings import note
-from transformer.jsonscan import parsed
-from transformer.parser.jsoncall import JsonCall
+from transformer.jsonscan import missing_end, parsed
+from transformer.parser.jsoncall import JsonCall, fitting_tools
 from transformer.parser.leakmarks import NAME, leak_mark
 from transformer.parser.machine import (
+    Action,
+    Block,
     Dialect,
+    Guard,
     Lexicon,
     Machine,
     Rule,
-    Tokens,
     beginnings,
     guard,
     ignore,
     prose,
     table,
+    then,
     upto,
-)
+)  # fmt: skip
+from transformer.parser.mending import (
+    Broken,
+    Edit,
+    Edits,
+    Mender,
+    complete,
+    insert,
+    insert_after,
+    is_object,
+    mended_json,
+    put,
+)  # fmt: skip
 from transformer.parser.writing import IdForm, ReadsBack, Writer, packaged_template
 from transformer.policy import USUAL, Policy
-from transformer.records import Effect as E
-from transformer.records import Finding
+from transformer.records import Effect, Finding
 from transformer.values.schema import Tool
 
 SECTION_BEGIN, SECTION_END = "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"
@@ -65,7 +80,7 @@ class Token(StrEnum):
     END = auto()
 
 
-S, T = State, Token
+S, T, E = State, Token, Effect
 
 STATES = {
     S.TEXT: "in the prose, outside of any call",
@@ -288,50 +303,17 @@ def _tell_malformed(m: Machine, end: int, reason: str) -> None:
     m.found("malformed-call", m.call.start, end, tool=_named_so_far(m), reason=reason)
 
 
-def _no_call(m: Machine, end: int) -> None:
+def no_call(m: Machine, text: str, name: str) -> None:
     """A header that leads to no arguments is text."""
-    _tell_malformed(m, end, "it has no arguments")
+    _tell_malformed(m, m.pos - len(text), "it has no arguments")
     m.call.release(m)
 
 
-def no_call_then_call(m: Machine, text: str, name: str) -> None:
-    _no_call(m, m.pos - len(text))
-    begin_call(m, text, name)
-
-
-def no_call_then_section(m: Machine, text: str, name: str) -> None:
-    _no_call(m, m.pos - len(text))
-    begin_section(m, text, name)
-
-
-def no_call_then_end(m: Machine, text: str, name: str) -> None:
-    _no_call(m, m.pos - len(text))
-    end_section(m, text, name)
-
-
-def _drop_closer(m: Machine, end: int) -> None:
+def drop_closer(m: Machine, text: str, name: str) -> None:
+    """A token that was to begin a call only ended the one before it."""
+    end = m.pos - len(text)
     m.found("stray-token", m.call.start, end, token=CALL_BEGIN)
     m.call.close(m, end)
-
-
-def drop_closer_then_call(m: Machine, text: str, name: str) -> None:
-    _drop_closer(m, m.pos - len(text))
-    begin_call(m, text, name)
-
-
-def drop_closer_then_section(m: Machine, text: str, name: str) -> None:
-    _drop_closer(m, m.pos - len(text))
-    begin_section(m, text, name)
-
-
-def drop_closer_then_end(m: Machine, text: str, name: str) -> None:
-    _drop_closer(m, m.pos - len(text))
-    end_section(m, text, name)
-
-
-def drop_closer(m: Machine, text: str, name: str) -> None:
-    _drop_closer(m, m.pos)
-    _tell_empty(m, None)
 
 
 def give_up(m: Machine, text: str, name: str) -> None:
@@ -339,7 +321,6 @@ def give_up(m: Machine, text: str, name: str) -> None:
     fate = "it went to the client as text"
     m.found("truncated-call", m.call.start, m.pos, tool=_named_so_far(m), fate=fate)
     m.call.release(m)
-    _tell_empty(m, None)
 
 
 # -- arguments
@@ -380,7 +361,7 @@ def give_up_unnamed(m: Machine, text: str, name: str) -> None:
     call.release(m)
 
 
-def _complete_unended(m: Machine, text: str) -> None:
+def complete_unended(m: Machine, text: str, name: str) -> None:
     """<|tool_call_end|> is missing, but a token that cannot be inside a call has come."""
     _tell_unended(m, text)
     _name(m)
@@ -392,49 +373,13 @@ def _tell_unended(m: Machine, text: str) -> None:
     m.found("repaired-call", call.start, m.pos - len(text), tool=call.name or "?", closing=CALL_END)
 
 
-def complete_then_call(m: Machine, text: str, name: str) -> None:
-    _complete_unended(m, text)
-    begin_call_after(m, text, name)
-
-
-def complete_then_section(m: Machine, text: str, name: str) -> None:
-    _complete_unended(m, text)
-    begin_section(m, text, name)
-
-
-def complete_then_end(m: Machine, text: str, name: str) -> None:
-    _complete_unended(m, text)
-    end_section(m, text, name)
-
-
-def _unnamed(m: Machine, text: str) -> None:
+def unended_unnamed(m: Machine, text: str, name: str) -> None:
     _tell_unended(m, text)
     give_up_unnamed(m, "", "")
 
 
-def unnamed_then_call(m: Machine, text: str, name: str) -> None:
-    _unnamed(m, text)
-    begin_call_after(m, text, name)
-
-
-def unnamed_then_section(m: Machine, text: str, name: str) -> None:
-    _unnamed(m, text)
-    begin_section(m, text, name)
-
-
-def unnamed_then_end(m: Machine, text: str, name: str) -> None:
-    _unnamed(m, text)
-    end_section(m, text, name)
-
-
 def repair(m: Machine, text: str, name: str) -> None:
     m.call.repair(m, CALL_END)
-    _tell_empty(m, None)
-
-
-def end_unnamed(m: Machine, text: str, name: str) -> None:
-    give_up_unnamed(m, text, name)
-    _tell_empty(m, None)
 
 
 def close_cut(m: Machine, text: str, name: str) -> None:
@@ -443,15 +388,30 @@ def close_cut(m: Machine, text: str, name: str) -> None:
     call: JsonCall = m.call
     m.found("truncated-call", call.start, m.pos, tool=call.name, fate="it was closed as it is")
     call.deliver(m, m.pos, complete=False)
-    _tell_empty(m, None)
 
 
 # -- the table
 
-_PLAIN = (T.TEXT, T.SPACE, T.QUOTE)
 _BEGIN = E.BEGINS | E.HELD
 _REPAIRED = E.REPAIRS | E.COMPLETES
-_AFTER_HEADER: dict[Tokens, Rule | list[Rule]] = {
+_PLAIN = (T.TEXT, T.SPACE, T.QUOTE)
+
+
+def _before_next(call: Action, *cases: tuple[Effect, Action, str, Guard | None]) -> Block:
+    """Rules for the tokens that end what is open and begin something else; `call` begins a call."""
+    following: Sequence[tuple[StrEnum, StrEnum, Effect, Action]] = (
+        (T.CALL_BEGIN, S.HEADER, _BEGIN, call),
+        (T.SECTION_BEGIN, S.SECTION, E.MARKUP, begin_section),
+        (T.SECTION_END, S.TEXT, E.MARKUP, end_section),
+    )
+    return {
+        token: [Rule(to, effect | own, then(end, begin), why, when) for effect, end, why, when in cases]
+        for token, to, own, begin in following
+    }
+
+
+# fmt: off
+_AFTER_HEADER: Block = {
     T.ARGUMENT_BEGIN: [
         Rule(S.REJECTED, E.GIVES_UP, reject, "only offered tools are called here", is_rejected),
         Rule(S.ARGUMENTS, E.NAMES | E.HELD, begin_arguments, "the id is complete"),
@@ -462,29 +422,25 @@ _AFTER_HEADER: dict[Tokens, Rule | list[Rule]] = {
         Rule(S.SECTION, E.GIVES_UP, give_up_unnamed, "nobody can tell which tool is meant", is_unnamed),
         Rule(S.SECTION, E.NAMES | E.COMPLETES, complete_call, "a call without arguments"),
     ],
-    T.CALL_BEGIN: [
-        Rule(S.HEADER, E.DROPPED | _BEGIN, drop_closer_then_call, "a token too many", only_closed),
-        Rule(S.HEADER, E.GIVES_UP | _BEGIN, no_call_then_call, "the one before it was not a call"),
-    ],
-    T.SECTION_BEGIN: [
-        Rule(S.SECTION, E.DROPPED | E.MARKUP, drop_closer_then_section, "a token too many", only_closed),
-        Rule(S.SECTION, E.GIVES_UP | E.MARKUP, no_call_then_section, "the one before it was not a call"),
-    ],
-    T.SECTION_END: [
-        Rule(S.TEXT, E.DROPPED | E.MARKUP, drop_closer_then_end, "a token too many", only_closed),
-        Rule(S.TEXT, E.GIVES_UP | E.MARKUP, no_call_then_end, "the one before it was not a call"),
-    ],
+    **_before_next(
+        begin_call,
+        (E.DROPPED, drop_closer, "a token too many", only_closed),
+        (E.GIVES_UP, no_call, "the one before it was not a call", None),
+    ),
     T.END: [
-        Rule(S.DONE, E.DROPPED, drop_closer, "a token too many", only_closed),
-        Rule(S.DONE, E.GIVES_UP, give_up, "the answer ended before the arguments"),
+        Rule(S.DONE, E.DROPPED, then(drop_closer, end_in_section), "a token too many", only_closed),
+        Rule(S.DONE, E.GIVES_UP, then(give_up, end_in_section), "the answer ended before the arguments"),
     ],
 }
 _ENDS = [
-    Rule(S.DONE, E.GIVES_UP, give_up, "the answer ended before the arguments", has_no_arguments),
-    Rule(S.DONE, _REPAIRED, repair, "what is missing is clear", is_repairable),
-    Rule(S.DONE, E.GIVES_UP, end_unnamed, "nobody can tell which tool is meant", is_unnamed),
-    Rule(S.DONE, E.CUTS, close_cut, "the answer ended inside the arguments"),
+    Rule(S.DONE, E.GIVES_UP, then(give_up, end_in_section), "the answer ended before the arguments",
+         has_no_arguments),
+    Rule(S.DONE, _REPAIRED, then(repair, end_in_section), "what is missing is clear", is_repairable),
+    Rule(S.DONE, E.GIVES_UP, then(give_up_unnamed, end_in_section), "nobody can tell which tool is meant",
+         is_unnamed),
+    Rule(S.DONE, E.CUTS, then(close_cut, end_in_section), "the answer ended inside the arguments"),
 ]
+_OPEN_CALL_ENDS = "it closes the call that is open"
 
 TRANSITIONS = table(
     tuple(Token),
@@ -503,9 +459,7 @@ TRANSITIONS = table(
                 T.SECTION_BEGIN: Rule(S.SECTION, E.MARKUP, begin_section, "section tokens always vanish"),
                 T.SECTION_END: Rule(S.TEXT, E.MARKUP, end_section, "the section is over"),
                 T.CALL_BEGIN: Rule(S.HEADER, _BEGIN, begin_call, "a call begins"),
-                (T.ARGUMENT_BEGIN, T.CALL_END, T.CUT): Rule(
-                    S.SECTION, E.DROPPED, drop_token, "no call is open"
-                ),
+                (T.ARGUMENT_BEGIN, T.CALL_END, T.CUT): Rule(S.SECTION, E.DROPPED, drop_token, "no call is open"),
                 _PLAIN: Rule(S.SECTION, E.PROSE, prose, "text between the tokens stays text"),
                 T.END: Rule(S.DONE, E.NONE, end_in_section, "the section's end may be missing"),
             },
@@ -540,50 +494,15 @@ TRANSITIONS = table(
                 (T.TEXT, T.SPACE): Rule(S.ARGUMENTS, E.ARGUMENT, argument, "passed on as written"),
                 T.QUOTE: Rule(S.STRING, E.ARGUMENT, argument, "a string begins"),
                 T.CALL_END: [
-                    Rule(
-                        S.SECTION,
-                        E.GIVES_UP,
-                        give_up_unnamed,
-                        "nobody can tell which tool is meant",
-                        is_unnamed,
-                    ),
+                    Rule(S.SECTION, E.GIVES_UP, give_up_unnamed, "nobody can tell which tool is meant",
+                         is_unnamed),
                     Rule(S.SECTION, E.COMPLETES, complete_call, "the call is complete"),
                 ],
-                T.CALL_BEGIN: [
-                    Rule(
-                        S.HEADER,
-                        E.GIVES_UP | _BEGIN,
-                        unnamed_then_call,
-                        "closes the call that is open",
-                        is_unnamed,
-                    ),
-                    Rule(S.HEADER, _REPAIRED | _BEGIN, complete_then_call, "closes the call that is open"),
-                ],
-                T.SECTION_BEGIN: [
-                    Rule(
-                        S.SECTION,
-                        E.GIVES_UP | E.MARKUP,
-                        unnamed_then_section,
-                        "closes the call that is open",
-                        is_unnamed,
-                    ),
-                    Rule(
-                        S.SECTION,
-                        _REPAIRED | E.MARKUP,
-                        complete_then_section,
-                        "closes the call that is open",
-                    ),
-                ],
-                T.SECTION_END: [
-                    Rule(
-                        S.TEXT,
-                        E.GIVES_UP | E.MARKUP,
-                        unnamed_then_end,
-                        "closes the call that is open",
-                        is_unnamed,
-                    ),
-                    Rule(S.TEXT, _REPAIRED | E.MARKUP, complete_then_end, "closes the call that is open"),
-                ],
+                **_before_next(
+                    begin_call_after,
+                    (E.GIVES_UP, unended_unnamed, _OPEN_CALL_ENDS, is_unnamed),
+                    (_REPAIRED, complete_unended, _OPEN_CALL_ENDS, None),
+                ),
                 (T.ARGUMENT_BEGIN, T.CUT): Rule(S.ARGUMENTS, E.DROPPED, drop_repeated, "not part of JSON"),
                 T.END: _ENDS,
             },
@@ -617,7 +536,7 @@ TRANSITIONS = table(
         S.DONE: ({}, Rule(S.DONE, E.NONE, ignore, "nothing comes after the end")),
     },
 )
-
+# fmt: on
 
 # -- the way up: a call in the model's tokens, its arguments as they are
 
@@ -672,6 +591,121 @@ def _names(id: str, name: str) -> bool:
     return _PLAIN_ID.fullmatch(id) is not None and tool_name(id, {}) == name
 
 
+# -- mending
+
+_HALF_TOKEN = re.compile(r"<\|?[a-z_]*\|?\Z")
+_NEXT_TOKEN = re.compile(r"\s*(<\|[a-z_]+\|>)")
+_NOTHING_MORE = re.compile(r"\s*(?:<\|tool_calls?_section_end\|>|\Z)")
+# What makes JSON of arguments that end in the middle of a member.
+_TAILS = ("", '""', ':""', '":""', "null")
+
+
+def ideas(broken: Broken) -> Iterator[Edits]:
+    by_code = {
+        "malformed-call": _mend_header,
+        "truncated-call": _complete_end,
+        "unnamed-call": _name_a_tool,
+        "repaired-call": _write_end,
+        "invalid-arguments": _mend_json,
+    }
+    mend = by_code.get(broken.finding.code)
+    return iter(()) if mend is None else mend(broken)
+
+
+def _header_end(text: str) -> int:
+    place = text.find("<|", len(CALL_BEGIN))
+    return len(text) if place < 0 else place
+
+
+def _mend_header(broken: Broken) -> Iterator[Edits]:
+    """The token before the arguments is missing, or the arguments are."""
+    text, end = broken.text, _header_end(broken.text)
+    brace = text.find("{", len(CALL_BEGIN))
+    written = text[len(CALL_BEGIN) : end].strip()
+    if 0 <= brace < end and text[len(CALL_BEGIN) : brace].strip():
+        yield (insert_after(brace, ARGUMENT_BEGIN, text[len(CALL_BEGIN) : brace].strip()),)
+    elif written and not _NO_ID.search(written):
+        yield (insert_after(end, CALL_END, written),)
+
+
+def _complete_end(broken: Broken) -> Iterator[Edits]:
+    """The rest of the id, of the JSON and of the tokens."""
+    text, end = broken.text, broken.finding.span.end
+    half = _HALF_TOKEN.search(text, 0, end)
+    begun = half.start() if half is not None else end
+    at = text.find(ARGUMENT_BEGIN, 0, begun)
+    if at < 0:
+        yield from _complete_header(broken, begun)
+        return
+    arguments = text[at + len(ARGUMENT_BEGIN) : begun]
+    for tail in _TAILS:
+        closing = missing_end(arguments + tail) if arguments.strip() else "{}"
+        if closing is not None and is_object(arguments + tail + closing):
+            yield complete(text, begun, end, tail + closing + CALL_END)
+            return
+
+
+def _complete_header(broken: Broken, begun: int) -> Iterator[Edits]:
+    """An id that was cut off names the only tool that begins so."""
+    text, end = broken.text, broken.finding.span.end
+    written = text[len(CALL_BEGIN) : begun].strip()
+    rest = f"{ARGUMENT_BEGIN}{{}}{CALL_END}"
+    name = written.removeprefix("functions.")
+    if re.fullmatch(r"functions\..+:\d+", written):
+        yield complete(text, begun, end, rest)
+        return
+    fitting = [tool for tool in broken.tools if tool.startswith(name)] if name != written else []
+    if len(fitting) == 1:
+        yield complete(text, begun, end, f"{fitting[0][len(name) :]}:0{rest}")
+
+
+def _name_a_tool(broken: Broken) -> Iterator[Edits]:
+    """An id that names one of the tools: those that the arguments fit, else all of them."""
+    text = broken.text
+    at = text.find(ARGUMENT_BEGIN)
+    end = text.find("<|tool_call", at + len(ARGUMENT_BEGIN)) if at >= 0 else -1
+    arguments = text[at + len(ARGUMENT_BEGIN) : end] if end >= 0 else ""
+    for name in fitting_tools(arguments.strip(), broken.tools) or list(broken.tools):
+        yield (_put_id(text, _own_id(name, 0)),)
+
+
+def _put_id(text: str, new: str) -> Edit:
+    written = text[len(CALL_BEGIN) : _header_end(text)]
+    if not written.strip():
+        return insert_after(len(CALL_BEGIN), new, CALL_BEGIN)
+    start = len(CALL_BEGIN) + len(written) - len(written.lstrip())
+    return put(start, start + len(written.strip()), new, text)
+
+
+def _write_end(broken: Broken) -> Iterator[Edits]:
+    """The token that ends the call was read where there is none."""
+    text, end = broken.text, broken.finding.span.end
+    following = _NEXT_TOKEN.match(text, end)
+    if following is None:
+        yield from _complete_end(replace(broken, tools={}))
+        return
+    if following[1] == CALL_BEGIN and _NOTHING_MORE.match(text, following.end()):
+        # A model that takes the one token for the other.
+        yield (put(following.start(1), following.end(1), CALL_END, text),)
+    yield (insert(end, CALL_END, following[1]),)
+
+
+def _mend_json(broken: Broken) -> Iterator[Edits]:
+    """Arguments as the JSON that was meant."""
+    text, end = broken.text, broken.finding.span.end
+    at = text.find(ARGUMENT_BEGIN) + len(ARGUMENT_BEGIN)
+    end = end - len(CALL_END) if text.endswith(CALL_END, at, end) else end
+    arguments = text[at:end].strip()
+    start = text.find(arguments, at)
+    for better in mended_json(arguments):
+        yield (put(start, start + len(arguments), better, text),)
+
+
+def other_id(broken: Broken, number: int) -> Iterator[Edits]:
+    if broken.name:
+        yield (_put_id(broken.text, _own_id(broken.name, number)),)
+
+
 KIMI_K2 = Dialect(
     name="kimi-k2",
     summary="<|tool_call_begin|>functions.name:0<|tool_call_argument_begin|>{json}<|tool_call_end|>",
@@ -703,5 +737,6 @@ KIMI_K2 = Dialect(
             rf"|_begin\|>(?=\s*(?:functions\.)?(?P<name>{NAME}?)(?::\d{{1,9}})?\s*<\|tool_call_argument_begin))",
         ),
     ),
+    mender=Mender(ideas, other_id=other_id, leads=(SECTION_BEGIN,)),
     models=("kimi-k2", "kimi-linear", "moonshotai/kimi"),
 )

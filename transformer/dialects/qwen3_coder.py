@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum, auto
 
 from transformer.parser.leakmarks import NAME, leak_mark
@@ -17,9 +17,12 @@ from transformer.parser.machine import (
     hold,
     ignore,
     prose,
+    release,
     table,
+    then,
     upto,
-)
+)  # fmt: skip
+from transformer.parser.mending import Broken, Edit, Edits, Mender, insert_after
 from transformer.parser.tagcall import (
     NAME_LIMIT,
     TagCall,
@@ -40,10 +43,12 @@ from transformer.parser.tagcall import (
     open_parameter,
     read_from_pair,
     remember_end,
-)
+)  # fmt: skip
+from transformer.parser.tagmending import TagMending
 from transformer.parser.writing import TagSyntax, packaged_template, tag_writer
 from transformer.policy import USUAL, Policy
 from transformer.records import Effect as E
+from transformer.values.schema import Tool
 
 # -- states and tokens
 
@@ -197,12 +202,6 @@ def begin_wrapper(m: Machine, text: str, name: str) -> None:
     m.call.add(text)
 
 
-def begin_wrapper_anew(m: Machine, text: str, name: str) -> None:
-    """The one before it led to no call, so it is text."""
-    m.call.release(m)
-    begin_wrapper(m, text, name)
-
-
 def begin_function(m: Machine, text: str, name: str) -> None:
     """The call takes in its <tool_call>, if there was one."""
     wrapper: TagCall | None = m.call
@@ -211,11 +210,6 @@ def begin_function(m: Machine, text: str, name: str) -> None:
     if wrapper is not None:
         m.call.add(wrapper.raw())
     m.call.add(text)
-
-
-def begin_function_anew(m: Machine, text: str, name: str) -> None:
-    m.call.release(m)
-    begin_function(m, text, name)
 
 
 def not_a_wrapper(m: Machine, text: str, name: str) -> None:
@@ -290,26 +284,6 @@ def complete_unclosed(m: Machine, text: str, name: str) -> None:
     m.say_at(end, rest)
 
 
-def complete_unclosed_call(m: Machine, text: str, name: str) -> None:
-    complete_unclosed(m, text, name)
-    swallow(m, text, name)
-
-
-def complete_then_wrapper(m: Machine, text: str, name: str) -> None:
-    complete_unclosed(m, text, name)
-    begin_wrapper(m, text, name)
-
-
-def complete_then_function(m: Machine, text: str, name: str) -> None:
-    complete_unclosed(m, text, name)
-    begin_function(m, text, name)
-
-
-def complete_then_text(m: Machine, text: str, name: str) -> None:
-    complete_unclosed(m, text, name)
-    m.say(text)
-
-
 def swallow(m: Machine, text: str, name: str) -> None:
     """The </tool_call> of a call, or one too many right after it."""
     m.wrapped = False
@@ -342,7 +316,13 @@ _NEXT = E.ENDS_VALUE | E.OPENS_VALUE | E.HELD
 _DONE = E.ENDS_VALUE | E.COMPLETES
 _REPAIRED = E.REPAIRS | E.ENDS_VALUE | E.COMPLETES
 _ANEW = [
-    Rule(S.FUNCTION, E.GIVES_UP | _BEGIN, begin_function_anew, "the one before it was text", can_start),
+    Rule(
+        S.FUNCTION,
+        E.GIVES_UP | _BEGIN,
+        then(release, begin_function),
+        "the one before it was text",
+        can_start,
+    ),
 ]
 _EXAMPLE = [Rule(S.EXAMPLE, E.ARGUMENT, open_example, "an example of a call inside the value", is_example)]
 _INLINED = [
@@ -388,7 +368,7 @@ TRANSITIONS = table(
                 T.TOOL_CALL: Rule(
                     S.WRAPPER,
                     E.GIVES_UP | E.BEGINS | E.HELD,
-                    begin_wrapper_anew,
+                    then(release, begin_wrapper),
                     "the one before it was text",
                 ),
                 T.END: _ENDS,
@@ -407,7 +387,7 @@ TRANSITIONS = table(
                 T.TOOL_CALL: Rule(
                     S.WRAPPER,
                     E.GIVES_UP | E.BEGINS | E.HELD,
-                    begin_wrapper_anew,
+                    then(release, begin_wrapper),
                     "the one before it was text",
                 ),
                 T.FUNCTION: _ANEW,
@@ -446,20 +426,28 @@ TRANSITIONS = table(
             {
                 T.SPACE: Rule(S.UNCLOSED, E.HELD, hold, "whitespace before what decides"),
                 T.CLOSE_TOOL_CALL: Rule(
-                    S.AFTER, _REPAIRED, complete_unclosed_call, "</parameter> was missing"
+                    S.AFTER, _REPAIRED, then(complete_unclosed, swallow), "</parameter> was missing"
                 ),
                 T.TOOL_CALL: Rule(
-                    S.WRAPPER, _REPAIRED | E.BEGINS, complete_then_wrapper, "</parameter> was missing"
+                    S.WRAPPER,
+                    _REPAIRED | E.BEGINS,
+                    then(complete_unclosed, begin_wrapper),
+                    "</parameter> was missing",
                 ),
                 T.FUNCTION: [
                     Rule(
                         S.FUNCTION,
                         _REPAIRED | _BEGIN,
-                        complete_then_function,
+                        then(complete_unclosed, begin_function),
                         "</parameter> was missing",
                         can_start,
                     ),
-                    Rule(S.TEXT, _REPAIRED | E.PROSE, complete_then_text, "</parameter> was missing"),
+                    Rule(
+                        S.TEXT,
+                        _REPAIRED | E.PROSE,
+                        then(complete_unclosed, prose),
+                        "</parameter> was missing",
+                    ),
                 ],
                 T.END: Rule(S.DONE, _REPAIRED, complete_unclosed, "</parameter> was missing"),
                 T.CLOSE_PARAMETER: Rule(S.CLOSED, E.HELD, maybe_end, "ends the value if structure follows"),
@@ -548,6 +536,84 @@ SYNTAX = TagSyntax(
     on_one_line=False,
 )
 
+# -- mending
+
+_PARAMETER_TAG = "<parameter="
+_WORD = re.compile(r"[A-Za-z_][\w.-]*")
+_FUNCTION_TAG = re.compile(rf"<function={_NAME}>")
+_MENDING = TagMending(
+    re.compile(rf"<parameter=({_NAME})>"),
+    re.compile(rf"<function=({_NAME})>"),
+    lambda key: "</parameter>",
+    lambda tool: "</function>",
+    wrapper_closer="</tool_call>",
+)
+
+
+def ideas(broken: Broken) -> Iterator[Edits]:
+    finding = broken.finding
+    if finding.code == "malformed-call" and finding.values.get("broken_tag"):
+        return _end_tag(broken)
+    if finding.code == "repaired-parameter" and broken.text.startswith(_PARAMETER_TAG, finding.span.start):
+        return _end_inline_tag(broken)
+    return _MENDING.ideas(broken)
+
+
+def _end_tag(broken: Broken) -> Iterator[Edits]:
+    """`<parameter=` without a name, or without the > after it."""
+    text, tool = broken.text, _MENDING.tool(broken)
+    place = text.find(_PARAMETER_TAG, broken.finding.span.start)
+    if place < 0:
+        return
+    place += len(_PARAMETER_TAG)
+    name = _name_at(text, place, tool)
+    after = place + len(name)
+    if name and text.startswith("=", after):
+        yield (_ended(after, name),)
+    elif name:
+        yield (insert_after(after, ">", _PARAMETER_TAG + name),)
+    else:
+        given = {match[1].strip() for match in _MENDING.parameter.finditer(text, 0, place)}
+        for key in _wanted(tool, given)[:1]:
+            yield (insert_after(place, f"{key}>", _PARAMETER_TAG),)
+
+
+def _name_at(text: str, place: int, tool: Tool | None) -> str:
+    """A parameter of the tool that stands there, else any word."""
+    known = sorted(tool.properties, key=len, reverse=True) if tool is not None else ()
+    for key in known:
+        if text.startswith(key, place):
+            return key
+    word = _WORD.match(text, place)
+    return word[0] if word is not None else ""
+
+
+def _wanted(tool: Tool | None, given: set[str]) -> list[str]:
+    """The parameters that a nameless one may be: required ones first."""
+    if tool is None:
+        return []
+    keys = [*tool.required, *(key for key in tool.properties if key not in tool.required)]
+    return [key for key in keys if key not in given]
+
+
+def _end_inline_tag(broken: Broken) -> Iterator[Edits]:
+    """`<parameter=key=value</parameter>`, which was read as if its tag had ended."""
+    start = broken.finding.span.start + len(_PARAMETER_TAG)
+    place = broken.text.find("=", start)
+    if place >= 0:
+        yield (_ended(place, broken.text[start:place]),)
+
+
+def _ended(place: int, name: str) -> Edit:
+    return Edit(place, place + 1, ">", f"with > instead of = after {_PARAMETER_TAG}{name}")
+
+
+def _wrapped(text: str) -> Edits:
+    """Of a tool that nobody offered a function's tag alone is not a call."""
+    tag = _FUNCTION_TAG.match(text)
+    return () if tag is None else (Edit(0, 0, "<tool_call>\n", f"with <tool_call> before {tag[0]}"),)
+
+
 _CALL_SHAPE = re.compile(r"<function=[^<>\n]+>\s*<parameter=")
 
 QWEN3_CODER = Dialect(
@@ -585,5 +651,6 @@ QWEN3_CODER = Dialect(
             "name or line",
         ),
     ),
+    mender=Mender(ideas, wrapped=_wrapped),
     models=("qwen3-coder", "qwen3.5", "qwen3.6", "qwen3.8", "mimo", "step-3.5", "nemotron-3-nano"),
 )

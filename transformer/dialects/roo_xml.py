@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum, auto
 
 from transformer.parser.leakmarks import WORD, leak_mark
@@ -16,9 +16,12 @@ from transformer.parser.machine import (
     hold,
     ignore,
     prose,
+    release,
     table,
+    then,
     upto,
-)
+)  # fmt: skip
+from transformer.parser.mending import Edit, Mender, rename_first
 from transformer.parser.tagcall import (
     NAME_LIMIT,
     TagCall,
@@ -38,7 +41,8 @@ from transformer.parser.tagcall import (
     read_from_pair,
     remember_end,
     tell_unfinished,
-)
+)  # fmt: skip
+from transformer.parser.tagmending import TagMending
 from transformer.parser.writing import TagSyntax, packaged_template, tag_writer
 from transformer.policy import USUAL, Policy
 from transformer.records import Effect as E
@@ -117,6 +121,7 @@ WAITS_FOR = {
 }
 
 TAG = re.compile(rf"<(/?)([^\s<>/]{{1,{NAME_LIMIT}}})>")
+TAG_OPENED = re.compile(rf"<([^\s<>/]{{1,{NAME_LIMIT}}})>")
 LEXICON = Lexicon(upto("<"), TAG, re.compile(rf"</?[^\s<>/]{{0,{NAME_LIMIT}}}\Z"))
 _UNKNOWN_NAME = re.compile(r"[A-Za-z_][\w.:-]*\Z")
 
@@ -261,17 +266,6 @@ def thought_of_call(m: Machine, text: str, name: str) -> None:
     m.say(text)
 
 
-def begin_call_anew(m: Machine, text: str, name: str) -> None:
-    """The tag before it was only text, perhaps a wrapper around this call."""
-    m.call.release(m)
-    begin_call(m, text, name)
-
-
-def begin_unknown_anew(m: Machine, text: str, name: str) -> None:
-    m.call.release(m)
-    begin_unknown_call(m, text, name)
-
-
 def complete_empty_call(m: Machine, text: str, name: str) -> None:
     m.call.add(text)
     m.call.deliver(m, m.pos)
@@ -317,7 +311,7 @@ def _end_value(m: Machine) -> None:
 
 
 def break_off(m: Machine, text: str, name: str) -> None:
-    """The call before it was malformed: it is text, or stays as far as it was sent, and a new one begins."""
+    """The call before it was malformed: it is text, or stays as far as it was sent."""
     call: TagCall = m.call
     start, end = call.key_start, m.pos - len(text)
     m.found("unclosed-parameter", start, end, parameter=call.key, tool=call.name, closing=call.call_closer)
@@ -325,7 +319,6 @@ def break_off(m: Machine, text: str, name: str) -> None:
         call.close(m, end)
     else:
         call.release(m)
-    begin_call(m, text, name)
 
 
 def look_again(m: Machine, text: str, name: str) -> None:
@@ -443,9 +436,9 @@ TRANSITIONS = table(
             {
                 T.SPACE: Rule(S.CALL, E.HELD, hold, "whitespace before the first parameter"),
                 T.OPEN: [
-                    Rule(S.CALL, E.GIVES_UP | _BEGIN, begin_call_anew, "the tag before it was only text", is_own),
+                    Rule(S.CALL, E.GIVES_UP | _BEGIN, then(release, begin_call), "the tag before it was only text", is_own),
                     Rule(S.VALUE, _OPENED, open_parameter, "the first parameter", is_new_parameter),
-                    Rule(S.CALL, E.GIVES_UP | _BEGIN, begin_call_anew, "the tag before it was only text", is_tool),
+                    Rule(S.CALL, E.GIVES_UP | _BEGIN, then(release, begin_call), "the tag before it was only text", is_tool),
                     Rule(S.VALUE, _OPENED, open_parameter, "a first parameter that the schema does not know"),
                 ],
                 T.CLOSE: [
@@ -459,9 +452,9 @@ TRANSITIONS = table(
             {
                 T.SPACE: Rule(S.UNKNOWN, E.HELD, hold, "whitespace before the first child"),
                 T.OPEN: [
-                    Rule(S.UNKNOWN, E.GIVES_UP | _BEGIN, begin_unknown_anew, "the tag before it was only text",
+                    Rule(S.UNKNOWN, E.GIVES_UP | _BEGIN, then(release, begin_unknown_call), "the tag before it was only text",
                          is_own),
-                    Rule(S.CALL, E.GIVES_UP | _BEGIN, begin_call_anew, "the tag before it was only text", is_tool),
+                    Rule(S.CALL, E.GIVES_UP | _BEGIN, then(release, begin_call), "the tag before it was only text", is_tool),
                     Rule(S.VALUE, _OPENED, open_parameter, "it has children, as a call does"),
                 ],
                 T.END: _ENDS,
@@ -532,10 +525,10 @@ TRANSITIONS = table(
             {
                 T.SPACE: Rule(S.BROKEN, E.HELD, hold, "whitespace before what decides"),
                 T.OPEN: [
-                    Rule(S.CALL, E.GIVES_UP | _BEGIN, break_off, "the call before it was malformed", is_own_offered),
+                    Rule(S.CALL, E.GIVES_UP | _BEGIN, then(break_off, begin_call), "the call before it was malformed", is_own_offered),
                     _EXAMPLE,
                     Rule(S.VALUE, E.ARGUMENT, data, "a parameter's tag, so it was data", is_known_parameter),
-                    Rule(S.CALL, E.GIVES_UP | _BEGIN, break_off, "the call before it was malformed", is_tool),
+                    Rule(S.CALL, E.GIVES_UP | _BEGIN, then(break_off, begin_call), "the call before it was malformed", is_tool),
                 ],
                 T.CLOSE: [
                     Rule(S.BROKEN, E.HELD, hold, "data, unless another tool's tag follows", closes_call_on_line),
@@ -594,6 +587,19 @@ def taken(name: str) -> str:
     return "the tag in which models think" if name.lower() in _THINK else ""
 
 
+# -- mending
+
+_MENDING = TagMending(TAG_OPENED, TAG_OPENED, lambda key: f"</{key}>", lambda tool: f"</{tool}>")
+
+
+def _renamed(text: str, old: str, new: str) -> Iterator[Edit]:
+    """The name in the call's own tags."""
+    yield from rename_first(text, old, new)
+    closing = text.find(f"</{old}>") + 2
+    if closing > 1:
+        yield Edit(closing, closing + len(old), new, f"</{new}>")
+
+
 ROO_XML = Dialect(
     name="roo-xml",
     summary="<tool><parameter>value</parameter></tool>, as RooCode, Cline and XML prompts have it",
@@ -632,4 +638,5 @@ ROO_XML = Dialect(
             "name, line and parameter",
         ),
     ),
+    mender=Mender(_MENDING.ideas, _renamed, on_own_line=True),
 )

@@ -538,5 +538,21 @@ def hold(m: Machine, text: str, name: str) -> None:
     m.call.add(text)
 
 
+def release(m: Machine, text: str, name: str) -> None:
+    """What looked like a call is text; the token itself is not part of it."""
+    m.call.release(m)
+
+
+def then(first: Action, second: Action) -> Action:
+    """Both, for a token that ends one thing and begins another."""
+
+    def both(m: Machine, text: str, name: str) -> None:
+        first(m, text, name)
+        second(m, text, name)
+
+    both.__name__ = f"{first.__name__}_then_{second.__name__}"
+    return both
+
+
 def ignore(m: Machine, text: str, name: str) -> None:
     """The answer is over; nothing is left to do."""

@@ -287,8 +287,15 @@ class TagCall(OpenCall):
             self.settled += upto - start
 
     @property
-    def has_required(self) -> bool:
-        return self.tool is not None and set(self.tool.required) <= self.given
+    def open_parts(self) -> dict[str, object]:
+        """What is open at the end of the answer, for those who want to mend the call."""
+        closed = self.end >= 0 and str(self.region).startswith(self.closing_tag, self.end)
+        return {
+            "parameter": self.key,
+            "value_is_open": not self.depth and bool(self.ahead or not closed),
+            "elements": tuple(self.ahead),
+            "examples": self.depth,
+        }
 
     def ends_itself(self, raw: str) -> bool:
         """The open value is whole without a closing tag: a number, a list, not text that may go on."""
@@ -425,7 +432,8 @@ def give_up(m: Machine, text: str, name: str) -> None:
 def leave_cut(m: Machine, text: str, name: str) -> None:
     """The answer is over inside a call of which the client has a part: it stays as it is."""
     call: TagCall = m.call
-    m.found("truncated-call", call.start, m.pos, tool=call.name, fate="the client keeps what it has of it")
+    fate = "the client keeps what it has of it"
+    m.found("truncated-call", call.start, m.pos, tool=call.name, fate=fate, **call.open_parts)
     call.close(m, m.pos)
 
 
@@ -436,7 +444,7 @@ def tell_unfinished(m: Machine, closing: str) -> None:
         _tell_unclosed(m, closing)
     elif call.offered or not m.choice.tools_known:
         fate = "it went to the client as text"
-        m.found("truncated-call", call.start, m.pos, tool=call.name, fate=fate)
+        m.found("truncated-call", call.start, m.pos, tool=call.name, fate=fate, **call.open_parts)
 
 
 def _tell_unclosed(m: Machine, closing: str) -> None:

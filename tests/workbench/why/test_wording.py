@@ -12,6 +12,7 @@ from tests.helpers import chunk, sse
 from tests.workbench.why.plays import TOOLS, played, sample, sample_paths, why_of, whys
 from transformer import DIALECTS, Delta, Finding, Transition
 from transformer.answer.conformance import RULES, Check
+from transformer.wording import beginning, ending, quote
 from workbench.analysis.explain.rows import explain_row
 from workbench.analysis.explain.trace import Explanation
 from workbench.analysis.explain.wording import STATES, TOKENS
@@ -26,7 +27,6 @@ from workbench.tape.format import (
     sent_line,
     status_line,
 )
-from workbench.text import beginning, ending, quote
 
 UNCLOSED = (
     "<filePath> is never closed; with </filePath> before </read> this is a call to read.",

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from transformer.provenance import SourceMap, locate
 from transformer.records import Delta, Event
+from transformer.wording import quote
 from workbench.analysis.explain.findings import seen_at, why_finding, why_seen
 from workbench.analysis.explain.rows import trouble_at
 from workbench.analysis.explain.trace import (
@@ -23,7 +24,6 @@ from workbench.analysis.explain.trace import (
 )
 from workbench.analysis.explain.wording import move_words
 from workbench.replay.player import Player
-from workbench.text import quote
 
 _UNIT = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]++|\\", re.DOTALL

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from transformer.answer.conformance import RULES, Check
 from transformer.answer.observations import Observation
 from transformer.records import Finding, Span
+from transformer.wording import beginning, capital, quote
 from workbench.analysis.advice import advice
 from workbench.analysis.explain.remedies import MENDABLE, leak_remedies, remedies_of
 from workbench.analysis.explain.trace import (
@@ -27,7 +28,6 @@ from workbench.analysis.explain.wording import move_words
 from workbench.analysis.variants.changes import Retext
 from workbench.analysis.verdicts import observations_of
 from workbench.replay.player import Player
-from workbench.text import beginning, capital, quote
 
 _OF_PARAMETERS = frozenset({"value-not-of-type", "duplicate-parameter"})
 _FOLLOWS = frozenset({"finish-contradicts"})

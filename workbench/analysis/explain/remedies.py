@@ -18,6 +18,7 @@ from transformer.answer.leaks import Hit, hits
 from transformer.dialects import DIALECTS
 from transformer.records import Finding, Span
 from transformer.request.writing import write_call
+from transformer.wording import beginning, listed
 from workbench.analysis.explain import mends
 from workbench.analysis.explain.trace import Remedy, channel_of, event_of, findings_from, text_of
 from workbench.analysis.explain.trials import (
@@ -38,7 +39,7 @@ from workbench.analysis.explain.trials import (
 )
 from workbench.analysis.variants.changes import Change, Offer, Switch
 from workbench.replay.player import Player
-from workbench.text import beginning, json_text, listed
+from workbench.text import json_text
 
 _TRIALS = 16  # for one finding
 _ROUNDS = 4  # things that are wrong with one call

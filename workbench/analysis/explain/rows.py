@@ -8,6 +8,7 @@ from itertools import islice
 
 from transformer.answer.conformance import Check
 from transformer.records import Delta, Event, Finding, Record, Transition
+from transformer.wording import capital, listed, quote
 from workbench.analysis.advice import advice
 from workbench.analysis.explain.findings import seen_at, seen_of_choice, why_finding, why_seen
 from workbench.analysis.explain.remedies import MENDABLE
@@ -28,7 +29,6 @@ from workbench.analysis.explain.wording import awaited, held_words, move_words
 from workbench.replay.player import Pane, Player
 from workbench.replay.rowtext import decoded, read_parts
 from workbench.tape.format import Line
-from workbench.text import capital, listed, quote
 
 _PLAIN = {
     "role": "The answer begins: the client is told that the assistant speaks.",

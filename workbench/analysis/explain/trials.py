@@ -16,6 +16,7 @@ from transformer.dialects import DIALECTS
 from transformer.policy import Policy
 from transformer.records import Delta, Finding, Transition
 from transformer.values.schema import Tool, offered
+from transformer.wording import listed, quote, shortened
 from workbench.analysis.explain.trace import (
     Channel,
     Remedy,
@@ -32,7 +33,6 @@ from workbench.analysis.explain.trace import (
 from workbench.analysis.variants.changes import Offer, Retext, Switch
 from workbench.replay.player import Player
 from workbench.tape.recipe import Recipe, Wishes, make_recipe
-from workbench.text import listed, quote, shortened
 
 
 @dataclass(frozen=True, slots=True)

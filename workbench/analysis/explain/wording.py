@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from transformer.dialects import DIALECTS
 from transformer.parser.machine import Rule
 from transformer.records import Transition
+from transformer.wording import quote
 from workbench.replay.player import Player
-from workbench.text import quote
 
 _END = "the end of the answer"
 _SPACE = "whitespace"
