@@ -6,7 +6,10 @@ move from here into its own file.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from transformer.parser.leakmarks import NAME, WORD, LeakMark, leak_mark
 
@@ -93,3 +96,42 @@ TAUGHT_BY: Mapping[str, tuple[str, ...]] = {
     "deepseek-dsml": ("<｜DSML｜",),
     "llama3-json": ("<|python_tag|>",),
 }
+
+
+# -- JSON with a name and arguments, as many models write a call
+
+_ARGUMENTS = ("arguments", "parameters")
+# The tags around such a call, or the name before its JSON.
+_BEFORE = re.compile(
+    r"(?:<(?:longcat_)?tool_call>|<function_call>|\[TOOL_CALLS\]\s*\[?|<\|python_tag\|>"
+    r"|<function=(?P<name>[^<>\s]{1,256})>)?\s*"
+)
+_AFTER = re.compile(r"\s*\]?\s*(?:</(?:longcat_)?tool_call>|</function_call>|</function>)?")
+
+
+class JsonWritten(NamedTuple):
+    """A call at the beginning of a text: where it ends, and what it says."""
+
+    end: int
+    name: str
+    arguments: dict[str, Any]
+
+
+def json_call(text: str) -> JsonWritten | None:
+    """The call that a text begins with, whichever markers stand around its JSON."""
+    before = _BEFORE.match(text)
+    assert before is not None
+    try:
+        value, end = json.JSONDecoder().raw_decode(text, before.end())
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    name: Any = before["name"]
+    arguments: Any = value
+    if name is None:
+        name, arguments = value.get("name"), next((value[key] for key in _ARGUMENTS if key in value), None)
+    if not isinstance(name, str) or not name or not isinstance(arguments, dict):
+        return None
+    after = _AFTER.match(text, end)
+    return JsonWritten(end if after is None else after.end(), name, arguments)

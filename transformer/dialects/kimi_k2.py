@@ -440,7 +440,6 @@ _ENDS = [
          is_unnamed),
     Rule(S.DONE, E.CUTS, then(close_cut, end_in_section), "the answer ended inside the arguments"),
 ]
-_OPEN_CALL_ENDS = "it closes the call that is open"
 
 TRANSITIONS = table(
     tuple(Token),
@@ -500,8 +499,8 @@ TRANSITIONS = table(
                 ],
                 **_before_next(
                     begin_call_after,
-                    (E.GIVES_UP, unended_unnamed, _OPEN_CALL_ENDS, is_unnamed),
-                    (_REPAIRED, complete_unended, _OPEN_CALL_ENDS, None),
+                    (E.GIVES_UP, unended_unnamed, "it closes a call that nobody can name", is_unnamed),
+                    (_REPAIRED, complete_unended, "it closes the call that is open", None),
                 ),
                 (T.ARGUMENT_BEGIN, T.CUT): Rule(S.ARGUMENTS, E.DROPPED, drop_repeated, "not part of JSON"),
                 T.END: _ENDS,

@@ -439,7 +439,7 @@ TRANSITIONS = table(
                         S.FUNCTION,
                         _REPAIRED | _BEGIN,
                         then(complete_unclosed, begin_function),
-                        "</parameter> was missing",
+                        "</parameter> was missing before this call",
                         can_start,
                     ),
                     Rule(
@@ -486,7 +486,9 @@ TRANSITIONS = table(
                         "the end, should no other come",
                         in_inner_example,
                     ),
-                    Rule(S.VALUE, E.ARGUMENT, close_example_at_end, "the end, should no other come"),
+                    Rule(
+                        S.VALUE, E.ARGUMENT, close_example_at_end, "the end after all, should no other come"
+                    ),
                 ],
                 T.FUNCTION: _EXAMPLE,
                 T.PARAMETER: Rule(

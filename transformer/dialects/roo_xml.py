@@ -436,7 +436,7 @@ TRANSITIONS = table(
             {
                 T.SPACE: Rule(S.CALL, E.HELD, hold, "whitespace before the first parameter"),
                 T.OPEN: [
-                    Rule(S.CALL, E.GIVES_UP | _BEGIN, then(release, begin_call), "the tag before it was only text", is_own),
+                    Rule(S.CALL, E.GIVES_UP | _BEGIN, then(release, begin_call), "the same tag before it was only text", is_own),
                     Rule(S.VALUE, _OPENED, open_parameter, "the first parameter", is_new_parameter),
                     Rule(S.CALL, E.GIVES_UP | _BEGIN, then(release, begin_call), "the tag before it was only text", is_tool),
                     Rule(S.VALUE, _OPENED, open_parameter, "a first parameter that the schema does not know"),
@@ -452,7 +452,7 @@ TRANSITIONS = table(
             {
                 T.SPACE: Rule(S.UNKNOWN, E.HELD, hold, "whitespace before the first child"),
                 T.OPEN: [
-                    Rule(S.UNKNOWN, E.GIVES_UP | _BEGIN, then(release, begin_unknown_call), "the tag before it was only text",
+                    Rule(S.UNKNOWN, E.GIVES_UP | _BEGIN, then(release, begin_unknown_call), "the same tag before it was only text",
                          is_own),
                     Rule(S.CALL, E.GIVES_UP | _BEGIN, then(release, begin_call), "the tag before it was only text", is_tool),
                     Rule(S.VALUE, _OPENED, open_parameter, "it has children, as a call does"),
@@ -525,7 +525,7 @@ TRANSITIONS = table(
             {
                 T.SPACE: Rule(S.BROKEN, E.HELD, hold, "whitespace before what decides"),
                 T.OPEN: [
-                    Rule(S.CALL, E.GIVES_UP | _BEGIN, then(break_off, begin_call), "the call before it was malformed", is_own_offered),
+                    Rule(S.CALL, E.GIVES_UP | _BEGIN, then(break_off, begin_call), "the call before it was malformed; the same tool again", is_own_offered),
                     _EXAMPLE,
                     Rule(S.VALUE, E.ARGUMENT, data, "a parameter's tag, so it was data", is_known_parameter),
                     Rule(S.CALL, E.GIVES_UP | _BEGIN, then(break_off, begin_call), "the call before it was malformed", is_tool),

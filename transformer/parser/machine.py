@@ -110,6 +110,8 @@ def table(tokens: Sequence[StrEnum], blocks: Mapping[StrEnum, tuple[Block, Rule 
                 raise ValueError(f"{state} does not decide {token}")
             if any(rule.when is None for rule in found[:-1]):
                 raise ValueError(f"{state} never comes to the last rule for {token}")
+            if len({rule.why for rule in found}) < len(found):
+                raise ValueError(f"{state} gives the same reason for two rules of {token}")
             spelled[state, token] = found
     return spelled
 
@@ -231,6 +233,8 @@ class Dialect:
 
 
 # -- the machine
+
+TOO_LONG = "too long"  # the machine's own way out, which is in no table
 
 
 class Host(Protocol):
@@ -448,7 +452,17 @@ class Machine:
             span, to = self.span(start, self.pos), self.dialect.initial
             effect = Effect.CUTS if call.begun else Effect.GIVES_UP
             self._journal.stepped(
-                span, state, token, "too long", to, text, self.held, call.index, effect, call.name
+                span,
+                state,
+                token,
+                TOO_LONG,
+                to,
+                text,
+                self.held,
+                call.index,
+                effect,
+                call.name,
+                "the call is longer than max_call_bytes allows",
             )
 
     def _step(self, token: StrEnum, text: str, name: str) -> None:

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 
 from transformer.dialects import DIALECTS
-from transformer.parser.machine import Dialect
+from transformer.parser.machine import Dialect, Rule
 from workbench.cli.output import write
 from workbench.errors import UserError
 from workbench.tape.recipe import known_dialect
 
-_HEADINGS = ("state", "token", "next", "rule", "why")
+_HEADINGS = ("state", "token", "if", "next", "rule", "effect", "why")
 # Words that Mermaid takes for its own where a state's name is expected.
 _RESERVED = {"state", "note", "end", "class", "direction", "default", "style", "hide", "scale", "as"}
 
@@ -30,13 +30,13 @@ def dialects(name: str | None, mermaid: bool) -> int:
 
 
 def table(dialect: Dialect) -> list[str]:
-    """Every (state, token) pair, a blank line between states; each row stands alone, for grep."""
+    """Every rule of every (state, token) pair, in the order in which they are asked; each row stands alone."""
     policy = "  ".join(f"{key}={_shown(value)}" for key, value in dialect.policy.said().items())
     rows: list[Sequence[str]] = [_HEADINGS]
     for state in dialect.states:
         rows.append(())
-        rules = [(token, dialect.transitions[state, token]) for token in dialect.tokens]
-        rows += [(state, token, rule.to, rule.name, rule.why) for token, rule in rules]
+        for token in dialect.tokens:
+            rows += [_cells(state, token, rule) for rule in dialect.transitions[state, token]]
     return [f"{dialect.name}: {dialect.summary}", f"policy: {policy}", "", *_columns(rows)]
 
 
@@ -48,14 +48,20 @@ def diagram(dialect: Dialect) -> list[str]:
             lines.append(f'    state "{_label(state)}" as {_identifier(state)}')
     lines.append(f"    [*] --> {_identifier(dialect.initial)}")
     for state in dialect.states:
-        along: dict[tuple[str, str], list[str]] = {}
+        along: dict[tuple[str, str, str], list[str]] = {}
         for token in dialect.tokens:
-            rule = dialect.transitions[state, token]
-            along.setdefault((rule.to, rule.name), []).append(token)
-        for (to, name), tokens in along.items():
-            label = _label(f"{', '.join(tokens)} / {name}")
+            for rule in dialect.transitions[state, token]:
+                along.setdefault((rule.to, rule.name, rule.condition), []).append(token)
+        for (to, name, condition), tokens in along.items():
+            guard = f" [{condition}]" if condition else ""
+            label = _label(f"{', '.join(tokens)}{guard} / {name}")
             lines.append(f"    {_identifier(state)} --> {_identifier(to)} : {label}")
     return lines
+
+
+def _cells(state: str, token: str, rule: Rule) -> Sequence[str]:
+    effect = ", ".join(rule.effect.words) or "-"
+    return (state, token, rule.condition or "-", rule.to, rule.name, effect, rule.why)
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:

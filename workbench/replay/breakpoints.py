@@ -18,6 +18,7 @@ from functools import cached_property
 from transformer.answer.conformance import RULES
 from transformer.dialects import DIALECTS
 from transformer.findings import CATALOGUE
+from transformer.parser.machine import TOO_LONG
 from transformer.records import Finding, Transition
 from workbench.errors import UserError
 from workbench.replay.channels import Channels, ToolNames
@@ -218,7 +219,7 @@ _WILD = re.compile(r"[*?]")
 _TABLES = [dialect.transitions for dialect in DIALECTS.values()]
 # All that there can be, so that a slip of the pen is told. A machine that gives up has a rule of its own.
 _STATES = sorted({state for dialect in DIALECTS.values() for state in dialect.states})
-_RULES = sorted({rule.name for table in _TABLES for rule in table.values()} | {"too long"})
+_RULES = sorted({rule.name for table in _TABLES for rules in table.values() for rule in rules} | {TOO_LONG})
 _CODES = sorted({*CATALOGUE, *RULES})
 
 

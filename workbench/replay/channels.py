@@ -10,8 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
-from transformer.parser.jsoncall import tool_name
-from transformer.records import Delta, Event, Transition
+from transformer.records import Delta, Effect, Event, Transition
 from workbench.replay.answers import calls_of, parts_of
 from workbench.replay.follower import ALL, Follower, GrowingText
 from workbench.replay.message import Assembly
@@ -143,17 +142,10 @@ def _encoded(text: str) -> bytes:
 
 
 _MACHINE_PANE, _CLIENT_PANE = int(Pane.MACHINE), int(Pane.CLIENT)
-# In tag dialects the token that begins a call names its tool.
-_BEGINS = frozenset({"call", "unknown", "function"})
-_OPENERS = frozenset({"tool", "maybe_tool", "own", "own_unknown", "function"})
-_TAG = re.compile(r"<(?:function=)?([^<>]+)>")
-# In kimi-k2 the id does, which is complete with the token behind it.
-_HEADER = frozenset({"header", "id", "id_end"})
-_BEHIND_HEADER = frozenset({"argument_begin", "call_end"})
 
 
 class ToolNames(Follower):
-    """A machine knows the tool long before the client does, and also of what turns out to be no call.
+    """A machine knows the tool long before the client does, and also of what turns out not to be a call.
 
     Where no machine tells it, the delta with which the call leaves does.
     """
@@ -164,8 +156,7 @@ class ToolNames(Follower):
         self._steps = array("q")
         self._names: list[str] = []
         self._natives = 0  # so many of the assembly's have been taken
-        self._headers: dict[tuple[int, str], str] = {}  # by choice and channel: an id that is being read
-        self._told: dict[tuple[int, str], str] = {}  # and the tool that its machine named last
+        self._told: dict[tuple[int, str], str] = {}  # by choice and channel: the tool named last
 
     def at(self, step: int) -> list[str]:
         """The tools that are known with a step."""
@@ -190,25 +181,16 @@ class ToolNames(Follower):
 
     def _moved(self, step: int, move: Transition) -> None:
         place = (move.span.choice, move.span.channel)
-        if move.token in _OPENERS and move.to in _BEGINS:
-            tag = _TAG.fullmatch(move.text)
-            self._tell(step, place, tag[1].strip() if tag else "")
-        elif move.token == "call_begin":
-            self._headers[place] = self._told[place] = ""
-        elif move.rule == "header":
-            self._headers[place] = self._headers.get(place, "") + move.text
-        elif move.state in _HEADER and move.token in _BEHIND_HEADER:
-            self._tell(step, place, tool_name(self._headers.pop(place, "").strip(), {}))
+        if Effect.NAMES in move.effect and move.tool:
+            self._told[place] = move.tool
+            self._add(step, move.tool)
+        elif Effect.BEGINS in move.effect:
+            self._told.pop(place, None)
 
     def _left(self, step: int, delta: Delta) -> None:
         place = (delta.choice, delta.span.channel if delta.span is not None else "")
         if self._told.pop(place, None) != delta.name:
             self._add(step, delta.name or "")
-
-    def _tell(self, step: int, place: tuple[int, str], name: str) -> None:
-        self._told[place] = name
-        if name:
-            self._add(step, name)
 
     def _add(self, step: int, name: str) -> None:
         self._steps.append(step)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from transformer.answer.conformance import Check
-from transformer.dialects import DIALECTS
-from transformer.parser.machine import Rule
 from transformer.records import Delta, Event, Finding, Ranges, Span, Transition
 from workbench.analysis.advice import advice
 from workbench.analysis.explain.trace import cause_of
@@ -195,19 +193,15 @@ def _say_transition(sheet: FactSheet, player: Player, item: Transition) -> None:
 
 
 def _say_rule(sheet: FactSheet, player: Player, item: Transition, heading: str) -> None:
-    rule = rule_of(player, item)
     sheet.heading(heading)
     sheet.fact("state", item.state, "strong")
     sheet.fact("token", item.token, "strong")
     sheet.fact("rule", item.rule, "info")
     sheet.fact("next state", item.to, "strong")
-    sheet.fact("why", rule.why if rule is not None else "this dialect has no such rule today", "good")
-
-
-def rule_of(player: Player, item: Transition) -> Rule | None:
-    dialect = DIALECTS.get(player.dialect)
-    rules = dialect.transitions if dialect is not None else {}
-    return next((rule for pair, rule in rules.items() if pair == (item.state, item.token)), None)
+    sheet.fact("effect", ", ".join(item.effect.words) or "none", "plain")
+    if item.tool:
+        sheet.fact("tool", item.tool, "plain")
+    sheet.fact("why", item.why, "good")
 
 
 def _say_cause(sheet: FactSheet, player: Player, row: int) -> None:

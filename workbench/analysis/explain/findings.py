@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 from transformer.answer.conformance import RULES, Check
 from transformer.answer.observations import Observation
+from transformer.findings import parts
 from transformer.records import Finding, Span
 from transformer.wording import beginning, capital, quote
 from workbench.analysis.advice import advice
@@ -33,9 +34,6 @@ _OF_PARAMETERS = frozenset({"value-not-of-type", "duplicate-parameter"})
 _FOLLOWS = frozenset({"finish-contradicts"})
 _MOST_FINDINGS = 200
 _QUOTED = 400  # characters of which a quote shows both ends
-_MALFORMED = re.compile(
-    r"this (?P<call>call to .+) is malformed \((?P<what>.*)\) and (?P<fate>.*)", re.DOTALL
-)
 _TAG = re.compile(r"<[^<>\n]{1,256}>")
 _OWN = "The calls are upstream's own and no text, so no change of the text would make another call of them."
 # Why nothing would have made a call of it; said where no remedy is found.
@@ -106,21 +104,15 @@ def _lost_call(player: Player, finding: Finding) -> Finding | None:
 
 def _told(player: Player, finding: Finding) -> tuple[str, str]:
     """What happened, and what became of it; the catalogue's sentences are made of the two."""
-    message = finding.message
-    if (match := _MALFORMED.fullmatch(message)) is not None:
-        return match["what"], f"the {match['call']} {match['fate']}"
+    what, fate = parts(finding)
+    if finding.code == "malformed-call" and finding.values:
+        return str(finding.values["reason"]), f"the call to {finding.values['tool']} {fate}"
     if finding.code == "unclosed-parameter":
         span = finding.span
         tag = _TAG.match(text_of(player, channel_of(span), span.start, min(span.end, span.start + 300)))
         if tag is not None:
-            return f"{tag[0]} is never closed", message.partition(", so ")[2]
-    if finding.code in _OF_PARAMETERS:
-        message = f"the parameter {message}"
-    for mark in ("; ", ", so "):
-        if mark in message:
-            what, _, fate = message.partition(mark)
-            return what, fate
-    return message, ""
+            return f"{tag[0]} is never closed", fate
+    return (f"the parameter {what}" if finding.code in _OF_PARAMETERS else what), fate
 
 
 def _place(player: Player, finding: Finding) -> str:

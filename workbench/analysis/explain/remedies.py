@@ -5,7 +5,6 @@ and for text that no rule took for a call.
 from __future__ import annotations
 
 import difflib
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,14 +15,14 @@ import orjson
 
 from transformer.answer.leaks import Hit, hits
 from transformer.dialects import DIALECTS
+from transformer.dialects.foreign import json_call
+from transformer.parser.mending import Broken, Edit, is_object, sentence
 from transformer.records import Finding, Span
 from transformer.request.writing import write_call
 from transformer.wording import beginning, listed
-from workbench.analysis.explain import mends
 from workbench.analysis.explain.trace import Remedy, channel_of, event_of, findings_from, text_of
 from workbench.analysis.explain.trials import (
     Case,
-    Edit,
     EditedText,
     Made,
     Reading,
@@ -31,8 +30,6 @@ from workbench.analysis.explain.trials import (
     Trial,
     case_of,
     in_context,
-    is_object,
-    sentence,
     slice_of,
     start_of,
     wants_one_call,
@@ -46,7 +43,6 @@ _ROUNDS = 4  # things that are wrong with one call
 # Where a second way would only be a worse one.
 _ONE_WAY = frozenset({"truncated-call", "ambiguous-end", "value-not-of-type", "invalid-arguments"})
 NAME = re.compile(r"[\w.:-]*\w")
-_BROKEN_TAG = "<parameter= is not followed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +61,7 @@ class Mending:
         self._code = code  # what shall not be said any more
         self._switches = switches
         self._left = _TRIALS
+        self._leads = trial.dialect.mender.leads if trial.dialect.mender is not None else ()
 
     def mends(self, text: str, first: tuple[Edit, ...] = ()) -> Iterator[Mend]:
         """Different ways, likeliest first. `first` are edits that are made in any case."""
@@ -113,78 +110,30 @@ class Mending:
             return None
         if made.name not in self._trial.tools and not NAME.fullmatch(made.name):
             return None  # a name that nobody gives to a tool: the text was broken elsewhere
-        return made if _is_first(reading, made) else None
+        return made if _is_first(reading, made, self._leads) else None
 
     def _ideas(self, reading: Reading) -> Iterator[tuple[Edit, ...]]:
-        whole = reading.calls and reading.calls[0].whole and _is_first(reading, reading.calls[0])
+        whole = reading.calls and reading.calls[0].whole and _is_first(reading, reading.calls[0], self._leads)
         named = next((one for one in reading.findings if one.code == self._code), None)
         finding = named if whole or reading.lost is None else reading.lost
         if finding is None:
             return
-        ideas = _OF_DIALECT.get(self._trial.dialect)
-        if ideas is not None:
-            yield from (edits for edits in ideas(self._trial, reading, finding) if edits)
+        mender = self._trial.dialect.mender
+        if mender is not None:
+            broken = Broken(reading.text, finding, self._trial.tools)
+            yield from (edits for edits in mender.ideas(broken) if edits)
 
 
-def _is_first(reading: Reading, made: Made) -> bool:
-    """Nothing but whitespace, or a section's token, stands before it."""
+def _is_first(reading: Reading, made: Made, leads: tuple[str, ...]) -> bool:
+    """Nothing but whitespace, or markup that may lead to a call, stands before it."""
     before = reading.text[: made.start].strip()
-    return not before or before in ("<|tool_calls_section_begin|>", "</think>")
-
-
-def _tag_ideas(
-    spelling: mends.Tags, trial: Trial, reading: Reading, finding: Finding
-) -> Iterator[tuple[Edit, ...]]:
-    tool = trial.tool(mends.tool_in(spelling, reading.text))
-    match finding.code:
-        case "unclosed-parameter":
-            yield from mends.unclosed(spelling, reading, finding, tool)
-        case "truncated-call":
-            yield from mends.truncated(spelling, reading, finding)
-        case "malformed-call" if _BROKEN_TAG in finding.message:
-            yield from mends.broken_tag(reading, finding, tool)
-        case "malformed-call":
-            yield from mends.no_structure(spelling, reading, finding)
-        case "ambiguous-end":
-            yield from mends.unclosed_example(spelling, reading, finding)
-        case "repaired-parameter" if reading.text.startswith("<parameter=", finding.span.start):
-            yield from mends.inline_parameter(reading, finding)
-        case "repaired-parameter":
-            yield from mends.repaired_parameter(spelling, reading, finding)
-        case "repaired-call":
-            yield from mends.repaired_call(spelling, reading, finding)
-        case "value-not-of-type":
-            yield from mends.other_value(spelling, reading, finding, tool)
-        case "duplicate-parameter":
-            yield from mends.without_repeats(spelling, reading, finding)
-
-
-def _kimi_ideas(trial: Trial, reading: Reading, finding: Finding) -> Iterator[tuple[Edit, ...]]:
-    match finding.code:
-        case "malformed-call":
-            yield from mends.kimi_malformed(reading, finding)
-        case "truncated-call":
-            yield from mends.kimi_truncated(reading, finding, trial.tools)
-        case "unnamed-call":
-            yield from mends.kimi_unnamed(reading, finding, trial.tools)
-        case "repaired-call":
-            yield from mends.kimi_repaired(reading, finding)
-        case "invalid-arguments":
-            yield from mends.kimi_bad_json(reading, finding)
-
-
-_Ideas = Callable[[Trial, Reading, Finding], Iterator[tuple[Edit, ...]]]
-_OF_DIALECT: dict[str, _Ideas] = {
-    "roo-xml": lambda trial, reading, finding: _tag_ideas(mends.ROO, trial, reading, finding),
-    "qwen3-coder": lambda trial, reading, finding: _tag_ideas(mends.QWEN, trial, reading, finding),
-    "kimi-k2": _kimi_ideas,
-}
+    return not before or before in (*leads, "</think>")
 
 
 _MOST = 3
 _LONGEST_VALUE = 40
-_PARAMETER = re.compile(r"(?P<key>.+?) (?:should be of type|is given more than once)")
-_TOOL = re.compile(r"the model called (?P<tool>.+?), which was not offered")
+# Findings about one value of a call that came out.
+_OF_VALUES = frozenset({"value-not-of-type", "duplicate-parameter"})
 
 
 def remedies_of(player: Player, finding: Finding) -> tuple[Remedy, ...]:
@@ -212,15 +161,15 @@ def _written(case: Case, mend: Mend, *before: Change) -> Remedy:
 
 def _promise(case: Case, call: Made) -> str:
     """The call; where one of its values was in question, with that value."""
-    match = _PARAMETER.match(case.finding.message)
+    key = case.finding.values.get("parameter") if case.finding.code in _OF_VALUES else None
     said = f"a call to {call.name}"
     tool = case.trial.tool(call.name)
     if tool is not None and tool.required and call.arguments == "{}":
         return f"{said}, though without its arguments"
-    if match is None or not is_object(call.arguments):
+    if key is None or not is_object(call.arguments):
         return said
-    value = json_text(orjson.loads(call.arguments).get(match["key"]))
-    return f"{said} with {match['key']} = {value}" if len(value) <= _LONGEST_VALUE else said
+    value = json_text(orjson.loads(call.arguments).get(key))
+    return f"{said} with {key} = {value}" if len(value) <= _LONGEST_VALUE else said
 
 
 def _lost(case: Case) -> Iterator[Remedy]:
@@ -258,11 +207,8 @@ def _thought(case: Case) -> Iterator[Remedy]:
 
 
 def _unoffered(case: Case) -> Iterator[Remedy]:
-    match = _TOOL.match(case.finding.message)
-    if match is None:
-        return
-    tool, code = match["tool"], case.finding.code
-    offering = Mending(case.trial.otherwise(case.trial.dialect, tool), code)
+    tool, code = str(case.finding.values["tool"]), case.finding.code
+    offering = Mending(case.trial.otherwise(offer=tool), code)
     yield from _whole(case, offering, f"{tool} among the offered tools", Offer(tool))
     if code == "refused-tool":
         passing = Mending(case.trial, code, unknown_tools="call")
@@ -281,19 +227,11 @@ def _whole(case: Case, mending: Mending, said: str, change: Change) -> Iterator[
 
 def _renamed(case: Case, tool: str) -> Iterator[Remedy]:
     """A tool of nearly the same name may have been meant."""
-    for near in difflib.get_close_matches(tool, case.trial.tools, n=1):
-        edits = tuple(_renaming(case.trial.dialect, case.text, tool, near))
+    mender = case.trial.dialect.mender
+    for near in difflib.get_close_matches(tool, case.trial.tools, n=1) if mender is not None else ():
+        edits = tuple(mender.renamed(case.text, tool, near)) if mender is not None else ()
         for mend in Mending(case.trial, case.finding.code).mends(case.text, edits):
             yield _written(case, mend)
-
-
-def _renaming(dialect: str, text: str, old: str, new: str) -> Iterator[Edit]:
-    """The name in the call's own tags."""
-    first = text.find(old)
-    yield Edit(first, first + len(old), new, f"with {new} instead of {old}")
-    closing = text.find(f"</{old}>") + 2
-    if dialect == "roo-xml" and closing > 1:
-        yield Edit(closing, closing + len(old), new, f"</{new}>")
 
 
 def _further(case: Case) -> Iterator[Remedy]:
@@ -306,9 +244,12 @@ def _further(case: Case) -> Iterator[Remedy]:
 
 
 def _other_id(case: Case) -> Iterator[Remedy]:
-    reading = case.trial.read(case.text)
-    for edits in mends.kimi_other_id(reading, case.finding.call or 0):
-        tool = reading.calls[0].name
+    reading, mender = case.trial.read(case.text), case.trial.dialect.mender
+    if mender is None or not reading.calls:
+        return
+    tool = reading.calls[0].name
+    broken = Broken(case.text, case.finding, case.trial.tools, tool)
+    for edits in mender.other_id(broken, case.finding.call or 0):
         words = f"{sentence(edits)} this is a call to {tool} with an id of its own"
         yield Remedy(words, case.slice.retexts(edits), tool)
 
@@ -340,42 +281,15 @@ _OF_CODE: Mapping[str, _Make] = {
 MENDABLE = frozenset(_OF_CODE)
 
 
-_ARGUMENTS = ("arguments", "parameters")
-# The tags around such a call, or the name before its JSON.
-_BEFORE = re.compile(
-    r"(?:<(?:longcat_)?tool_call>|<function_call>|\[TOOL_CALLS\]\s*\[?|<\|python_tag\|>"
-    r"|<function=(?P<name>[^<>\s]{1,256})>)?\s*"
-)
-_BEHIND = re.compile(r"\s*\]?\s*(?:</(?:longcat_)?tool_call>|</function_call>|</function>)?")
-
-
 def translated(text: str, trial: Trial) -> tuple[int, str, str] | None:
     """Where the call at the beginning of a text ends, how the dialect writes it, and its tool."""
-    before = _BEFORE.match(text)
-    assert before is not None
-    try:
-        value, end = json.JSONDecoder().raw_decode(text, before.end())
-    except (ValueError, RecursionError):
+    call = json_call(text)
+    if call is None or trial.dialect.writer is None:
         return None
-    name, arguments = _call_in(value, before["name"])
-    if not name or not isinstance(arguments, dict) or trial.dialect == "passthrough":
-        return None
-    behind = _BEHIND.match(text, end)
-    written = write_call(trial.dialect, name, arguments, trial.tool(name), tools=None)
-    return (end if behind is None else behind.end()), written, name
+    written = write_call(trial.dialect, call.name, call.arguments, trial.tool(call.name), tools=None)
+    return call.end, written, call.name
 
 
-def _call_in(value: Any, named: str | None) -> tuple[str, Any]:
-    if not isinstance(value, dict):
-        return "", None
-    if named is not None:
-        return named, value
-    name = value.get("name")
-    arguments = next((value[key] for key in _ARGUMENTS if key in value), None)
-    return (name if isinstance(name, str) else ""), arguments
-
-
-_FUNCTION = re.compile(r"<function=[^<>\n]{1,256}>")
 _LINE = 64  # characters before a place in which its line may begin
 
 
@@ -406,11 +320,12 @@ def _read_otherwise(player: Player, piece: Slice, hit: Hit) -> Iterator[Remedy]:
     if found not in DIALECTS:
         yield from _rewritten(trial, piece)
         return
-    switches = [Switch("dialect", found)] if found != trial.dialect else []
+    mender = DIALECTS[found].mender
+    switches = [Switch("dialect", found)] if found != trial.dialect.name else []
     if needed := _channels(trial, found, piece):
         switches.append(needed)
-    moved = _to_line_start(player, piece) if found == "roo-xml" else ()
-    wrapper = _wrapper(found, piece)
+    moved = _to_line_start(player, piece) if mender is not None and mender.on_own_line else ()
+    wrapper = mender.wrapped(piece.text) if mender is not None else ()
     offers = [None] if hit.name in trial.tools or not hit.name else [hit.name, None]
     for offer in offers:
         if offer is not None and not NAME.fullmatch(offer):
@@ -423,12 +338,6 @@ def _read_otherwise(player: Player, piece: Slice, hit: Hit) -> Iterator[Remedy]:
             yield from _with(piece, Mending(other, "leaked-markers"), changes, moved)
         elif first:
             yield from _with(piece, Mending(other, "leaked-markers"), tuple(switches), moved, first)
-
-
-def _wrapper(dialect: str, piece: Slice) -> tuple[Edit, ...]:
-    """Of a tool that nobody offered a function's tag alone is no call."""
-    tag = _FUNCTION.match(piece.text) if dialect == "qwen3-coder" else None
-    return () if tag is None else (Edit(0, 0, "<tool_call>\n", f"with <tool_call> before {tag[0]}"),)
 
 
 def _with(
@@ -461,7 +370,7 @@ def _words(changes: tuple[Change, ...], mend: Mend, moved: tuple[Edit, ...]) -> 
     return f"{edits} this is a call to {mend.call.name}"
 
 
-def _channels(trial: Trial, dialect: str, piece: Slice) -> Switch | None:
+def _channels(trial: Trial, dialect: str | None, piece: Slice) -> Switch | None:
     """The reasoning is looked at only where the policy says so."""
     wanted = "reasoning" if piece.channel[1].startswith("reasoning") else "content"
     policy = trial.otherwise(dialect).policy
@@ -487,7 +396,7 @@ def _rewritten(trial: Trial, piece: Slice) -> Iterator[Remedy]:
     if found is None:
         return
     end, text, name = found
-    needed = _channels(trial, trial.dialect, piece)
+    needed = _channels(trial, None, piece)
     edit = Edit(0, end, text, f"with {beginning(text)} instead of {beginning(piece.text[:end])}")
     changes: tuple[Change, ...] = () if needed is None else (needed,)
     made = trial.read(text).calls

@@ -8,15 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import orjson
-
 from transformer.answer.observations import choices_of
 from transformer.answer.whole import MessageTransformer
-from transformer.dialects import DIALECTS
+from transformer.dialects import find_dialect
+from transformer.parser.mending import Edit, applied, is_object
 from transformer.policy import Policy
-from transformer.records import Delta, Finding, Transition
+from transformer.records import Delta, Effect, Finding, Transition
 from transformer.values.schema import Tool, offered
-from transformer.wording import listed, quote, shortened
 from workbench.analysis.explain.trace import (
     Channel,
     Remedy,
@@ -33,60 +31,6 @@ from workbench.analysis.explain.trace import (
 from workbench.analysis.variants.changes import Offer, Retext, Switch
 from workbench.replay.player import Player
 from workbench.tape.recipe import Recipe, Wishes, make_recipe
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """The characters `start` to `end` become `text`. `words` follow "with" or "without" in a sentence."""
-
-    start: int
-    end: int
-    text: str
-    words: str
-
-
-def applied(text: str, edits: Iterable[Edit]) -> str:
-    """The text with all edits made; their places count in the text as it was."""
-    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
-        text = text[: edit.start] + edit.text + text[edit.end :]
-    return text
-
-
-def insert(place: int, text: str, before: str) -> Edit:
-    return Edit(place, place, text, f"with {spelled(text)} before {spelled(before)}")
-
-
-def insert_behind(place: int, text: str, anchor: str) -> Edit:
-    return Edit(place, place, text, f"with {spelled(text)} behind {spelled(anchor)}")
-
-
-def append(place: int, text: str) -> Edit:
-    """What is missing at the end of the answer."""
-    return Edit(place, place, text, f"with {spelled(text)} at the end")
-
-
-def remove(start: int, end: int, text: str, where: str) -> Edit:
-    return Edit(start, end, "", f"without {quote(text[start:end])} {where}")
-
-
-def put(start: int, end: int, new: str, text: str) -> Edit:
-    """Something else in its place."""
-    return Edit(start, end, new, f"with {spelled(new)} instead of {quote(text[start:end])}")
-
-
-def spelled(text: str) -> str:
-    """Tags speak for themselves; anything else is quoted."""
-    bare = text.strip()
-    tags = bare.startswith("<") and bare.endswith(">") and len(bare) <= 60
-    return bare if tags else quote(shortened(text))
-
-
-def sentence(edits: Iterable[Edit]) -> str:
-    """The words of several edits as one phrase."""
-    said = [edit.words for edit in edits]
-    # "with A and with B" reads better as "with A and B".
-    short = [said[0], *(word.removeprefix("with ") for word in said[1:])] if said else []
-    return listed(short)
 
 
 class EditedText:
@@ -172,9 +116,9 @@ class Trial:
     def __init__(self, recipe: Recipe, finish: str | None = None) -> None:
         self._recipe = recipe
         self._finish = finish or "stop"
-        self.dialect = recipe.dialect
+        self.dialect = find_dialect(recipe.dialect)
         self.tools: dict[str, Tool] = dict(offered(recipe.tools))
-        self.policy = recipe.policy.over(DIALECTS[recipe.dialect].policy)
+        self.policy = recipe.policy.over(self.dialect.policy)
 
     @classmethod
     def of(cls, player: Player, choice: int) -> Trial:
@@ -186,9 +130,9 @@ class Trial:
         """Nothing at all is converted: no tools, or the client wants no calls."""
         return self._recipe.stream("none").setting.raw
 
-    def otherwise(self, dialect: str, offer: str | None = None) -> Trial:
+    def otherwise(self, dialect: str | None = None, offer: str | None = None) -> Trial:
         """With another dialect, or one more tool."""
-        tools = self._recipe.tools
+        dialect, tools = dialect or self._recipe.dialect, self._recipe.tools
         if offer is not None:
             tools = [*(tools or []), {"type": "function", "function": {"name": offer}}]
         return Trial(replace(self._recipe, dialect=dialect, tools=tools), self._finish)
@@ -220,23 +164,7 @@ def _reading(text: str, transformer: MessageTransformer, answer: dict[str, Any])
     return Reading(text, moves, findings, tuple(calls))
 
 
-def is_object(text: str) -> bool:
-    """Arguments that a client can read."""
-    try:
-        return isinstance(orjson.loads(text), dict)
-    except orjson.JSONDecodeError:
-        return False
-
-
-# Rules of the tables with which a call may begin.
-_BEGINS = frozenset(
-    {
-        "begin call", "begin call anew", "begin unknown call", "begin unknown anew", "break off",
-        "begin wrapper", "begin wrapper anew", "begin function", "begin function anew",
-        "complete then wrapper", "complete then function", "complete then call", "no call then call",
-    }
-)  # fmt: skip
-# How much of a long call is looked at, at each of its ends; and how much of what stands behind it.
+# How much of a long call is looked at, at each of its ends; and how much of what follows it.
 _HALF = 8_000
 # Findings whose place begins inside the call, not with it.
 _INSIDE = frozenset(
@@ -249,7 +177,7 @@ _INSIDE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Characters of a channel from `start` on; of a long call `gap` characters behind `cut` are left out."""
+    """Characters of a channel from `start` on; of a long call `gap` characters after `cut` are left out."""
 
     channel: Channel
     start: int
@@ -268,7 +196,7 @@ class Slice:
 
 
 def slice_of(player: Player, channel: Channel, start: int, end: int) -> Slice:
-    """A call and what stands behind it."""
+    """A call and what follows it."""
     if end - start <= 2 * _HALF:
         return Slice(channel, start, text_of(player, channel, start, end + _HALF))
     head = text_of(player, channel, start, start + _HALF)
@@ -303,7 +231,7 @@ def call_start(player: Player, channel: Channel, character: int) -> int | None:
     at = first_record(player, event_of(player, channel, character))
     began: Transition | None = None
     for move in forward(player, at, channel):
-        if move.rule in _BEGINS and move.span.start <= character:
+        if Effect.BEGINS in move.effect and move.span.start <= character:
             began = move
         if move.span.start >= character:
             break
@@ -311,18 +239,18 @@ def call_start(player: Player, channel: Channel, character: int) -> int | None:
     if began is not None:
         return _whole_start(player, channel, began)
     for move in backward(player, at, channel):
-        if move.rule in _BEGINS and move.span.start <= character:
+        if Effect.BEGINS in move.effect and move.span.start <= character:
             return _whole_start(player, channel, move)
     return None
 
 
 def _whole_start(player: Player, channel: Channel, move: Transition) -> int:
-    """The wrapper around a call is its beginning."""
-    if move.state == "wrapper" and move.rule == "begin function":
-        at = index_of(player, move)
-        for earlier in backward(player, at or 0, channel):
-            if earlier.rule != "hold":
-                return earlier.span.start
+    """A wrapper around a call is its beginning: a call that was begun before and is still only held."""
+    if move.effect & (Effect.GIVES_UP | Effect.COMPLETES):
+        return move.span.start
+    for earlier in backward(player, index_of(player, move) or 0, channel):
+        if earlier.effect != Effect.HELD:
+            return earlier.span.start if Effect.BEGINS in earlier.effect else move.span.start
     return move.span.start
 
 
@@ -399,7 +327,7 @@ def _trial(player: Player, piece: Slice, remedy: Remedy) -> Trial:
     trial = Trial.of(player, piece.channel[0])
     offers = [change.tool for change in remedy.changes if isinstance(change, Offer)]
     dialects = [one.value for one in remedy.changes if isinstance(one, Switch) and one.key == _DIALECT]
-    return trial.otherwise(dialects[0] if dialects else trial.dialect, offers[0] if offers else None)
+    return trial.otherwise(dialects[0] if dialects else None, offers[0] if offers else None)
 
 
 def _switched(remedy: Remedy) -> set[str]:

@@ -24,7 +24,7 @@ from workbench.ui.widgets.textpane import TextPane
 
 _BAR = 12
 _BLOCKS = " ▏▎▍▌▋▊▉█"
-Pair = tuple[str, str]
+Key = tuple[str, str, str]  # state, token, and the reason of the rule, which no two rules of an entry share
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,14 @@ class RuleRow:
     rest: bool = False  # the rule for whatever the state does not name
 
     @property
-    def pairs(self) -> list[Pair]:
-        return [(self.state, token) for token in self.tokens]
+    def keys(self) -> list[Key]:
+        return [(self.state, token, self.rule.why) for token in self.tokens]
+
+    @property
+    def met(self) -> str:
+        """What must be met for it: the tokens, and the guard."""
+        tokens = "anything else" if self.rest else ", ".join(self.tokens)
+        return f"{tokens}, if {self.rule.condition}" if self.rule.condition else tokens
 
 
 def rules_of(dialect: Dialect) -> list[RuleRow]:
@@ -47,9 +53,9 @@ def rules_of(dialect: Dialect) -> list[RuleRow]:
         tokens: dict[int, list[str]] = {}
         rules = {}
         for token in dialect.tokens:
-            rule = dialect.transitions[state, token]
-            rules[id(rule)] = rule
-            tokens.setdefault(id(rule), []).append(str(token))
+            for rule in dialect.transitions[state, token]:
+                rules[id(rule)] = rule
+                tokens.setdefault(id(rule), []).append(str(token))
         found = [
             RuleRow(str(state), tuple(tokens[key]), rule, 2 * len(tokens[key]) > len(dialect.tokens) > 3)
             for key, rule in rules.items()
@@ -59,12 +65,12 @@ def rules_of(dialect: Dialect) -> list[RuleRow]:
 
 
 class Hits:
-    """How often each pair of state and token was met up to a step, counted little by little."""
+    """How often each rule fired up to a step, counted little by little."""
 
     def __init__(self, player: Player, step: int) -> None:
         self.player = player
-        self.counts: Counter[Pair] = Counter()
-        self.current: Pair | None = None  # that of the last transition
+        self.counts: Counter[Key] = Counter()
+        self.current: Key | None = None  # that of the last transition
         self._left = iter(range(player.rows(Pane.MACHINE).known_at(step)))
 
     def advance(self, seconds: float) -> bool:
@@ -73,7 +79,7 @@ class Hits:
         for row in self._left:
             item = self.player.item(Pane.MACHINE, row)
             if isinstance(item, Transition):
-                self.current = (item.state, item.token)
+                self.current = (item.state, item.token, item.why)
                 self.counts[self.current] += 1
             if row % 64 == 0 and time.perf_counter() >= until:
                 return True
@@ -91,10 +97,10 @@ class RuleList(Sheet):
         self._most = max([1, *map(self.count, rows)])
 
     def count(self, row: RuleRow) -> int:
-        return sum(self.hits.counts[pair] for pair in row.pairs)
+        return sum(self.hits.counts[key] for key in row.keys)
 
     def is_current(self, row: RuleRow) -> bool:
-        return self.hits.current in row.pairs
+        return self.hits.current in row.keys
 
     @property
     def goal(self) -> int:
@@ -139,6 +145,7 @@ class RuleList(Sheet):
             (f"{short:{column}} ", here),
             (f"→ {row.rule.to:14} ", "dim" if row.rule.to == row.state else here),
             (f"{row.rule.name:{24 if wide else 18}} ", "info" if count else "dim"),
+            (f"if {row.rule.condition}: " if wide and row.rule.condition else "", "dim"),
             (row.rule.why if wide else "", look),
         ]
 
@@ -146,14 +153,15 @@ class RuleList(Sheet):
         rule = self.rules[row]
         if rule is None:
             return []
-        return [(f"{' or '.join(rule.tokens)}: ", "dim"), (rule.rule.why, "good")]
+        effect = ", ".join(rule.rule.effect.words) or "nothing"
+        return [(f"{rule.met}: ", "dim"), (rule.rule.why, "good"), (f" (effect: {effect})", "dim")]
 
     def text(self, row: int) -> str:
         rule = self.rules[row]
         if rule is None:
             return super().text(row)
         to = rule.rule
-        return f"{self.count(rule)} {rule.state} {', '.join(rule.tokens)} → {to.to} {to.name}: {to.why}"
+        return f"{self.count(rule)} {rule.state} {rule.met} → {to.to} {to.name}: {to.why}"
 
 
 def _bar(count: int, most: int) -> str:
@@ -256,9 +264,9 @@ class TableScreen(ViewScreen[int]):
             if way > 0
             else [*range(here - 2, -1, -1), *range(len(rows) - 1, here - 2, -1)]
         )
-        pairs = set(rule.pairs)
+        keys = set(rule.keys)
         for row in order:
             item = self.player.item(Pane.MACHINE, row)
-            if isinstance(item, Transition) and (item.state, item.token) in pairs:
+            if isinstance(item, Transition) and (item.state, item.token, item.why) in keys:
                 return int(rows.steps[row])
         return None

@@ -12,8 +12,8 @@ from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.strip import Strip
 
-from transformer.dialects import DIALECTS
 from transformer.records import Delta, Finding, Ranges, Transition
+from workbench.analysis.explain.wording import awaited
 from workbench.analysis.variants.difference import Marks
 from workbench.replay.player import Held, Item, Pane, Player
 from workbench.replay.rowtext import Highlight, ReadPart, decoded, read_parts
@@ -48,13 +48,10 @@ def _clock(player: Player) -> float:
 
 
 def waiting_for(player: Player, held: Held) -> str:
-    """The tokens that lead out of the state that holds the text."""
+    """The state that holds the text, and what would decide about it."""
     if not held.state:
         return "perhaps the beginning of a marker"
-    dialect = DIALECTS.get(player.dialect)
-    rules = dialect.transitions.items() if dialect is not None else ()
-    out = [token for (state, token), rule in rules if state == held.state and rule.to != state]
-    return f"in state {held.state}, waiting for {' or '.join(out[:3])}" if out else f"in state {held.state}"
+    return f"in state {held.state}, waiting for {awaited(player.dialect, held.state)}"
 
 
 CALLS = 6  # colours for calls, then they begin again
@@ -324,17 +321,10 @@ class MachinePane(TapePane):
             return str(item.value.get("message"))
         assert isinstance(item, Transition) and self.player is not None
         held = f" Held back: {characters(item.held)}." if item.held else ""
-        return f"{item.token}: {why(self.player.dialect, item)}.{held}"
+        return f"{item.token}: {item.why}.{held}"
 
     def details(self, item: Item) -> Pieces:
         return [(item.text, self.look("bright"))] if isinstance(item, Transition) and item.text else []
-
-
-def why(dialect: str, step: Transition) -> str:
-    """The reason that the table gives for a rule."""
-    known = DIALECTS.get(dialect)
-    rules = known.transitions.items() if known is not None else ()
-    return next((rule.why for key, rule in rules if key == (step.state, step.token)), step.rule)
 
 
 class ClientPane(TapePane):
