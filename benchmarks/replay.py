@@ -28,12 +28,12 @@ from time import perf_counter
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)
 
-from benchmarks.load import event  # noqa: E402
-from benchmarks.stepping import SIZE, Cost, step_through  # noqa: E402
-from tests.ui.terminal import Program  # noqa: E402
-from transformer import StreamTransformer  # noqa: E402
-from workbench.replay.lines import Tail  # noqa: E402
-from workbench.replay.sources import tokens  # noqa: E402
+from benchmarks.load import event
+from benchmarks.stepping import SIZE, Cost, step_through
+from tests.ui.terminal import Program
+from transformer import StreamTransformer
+from workbench.replay.lines import Tail
+from workbench.replay.sources import tokens
 from workbench.tape.format import dump_line, end_line, make_header, read_line, sent_line, status_line
 from workbench.tape.recipe import Wishes, make_recipe
 
@@ -54,7 +54,7 @@ BROKEN = "\n\n<read_file>\n<path>src/module_{}/main.py\n</read_file>\n\n"
 PROGRAM = """
 import sys, time
 sys.path[0] = {root!r}
-from workbench.ui.app import ReplayApp
+from workbench.ui.app import ReplayApp  # noqa: E402
 
 begin = ReplayApp.run
 
@@ -64,7 +64,7 @@ def noted(self, *args, **more):
     return begin(self, *args, **more)
 
 ReplayApp.run = noted
-from workbench.cli import main
+from workbench.cli import main  # noqa: E402
 sys.argv = ["workbench", "replay", {tape!r}]
 main()
 """
@@ -72,7 +72,7 @@ PLAY = """
 import sys
 sys.path[0] = {root!r}
 from pathlib import Path
-from benchmarks.replay import play
+from benchmarks.replay import play  # noqa: E402
 play(Path({tape!r}))
 """
 

@@ -225,9 +225,12 @@ def sentence(code: str, values: Mapping[str, object]) -> tuple[Level, str]:
 def parts(finding: Finding) -> tuple[str, str]:
     """What happened, and what became of it; of a finding that is only known by its message, all as one."""
     entry = CATALOGUE.get(finding.code)
-    if entry is None or not finding.values:
+    if entry is None:
         return finding.message, ""
-    return entry.what.format_map(finding.values), entry.fate.format_map(finding.values)
+    try:
+        return entry.what.format_map(finding.values), entry.fate.format_map(finding.values)
+    except KeyError:
+        return finding.message, ""
 
 
 # -- findings about a request, which has no stream: their place is a message or a tool

@@ -113,6 +113,7 @@ class Journal:
         effect: Effect,
         tool: str,
         why: str = "",
+        guard: str = "",
     ) -> None:
         self.records.append(
             Transition(
@@ -130,6 +131,7 @@ class Journal:
                 effect,
                 tool,
                 why,
+                guard,
             )
         )
 

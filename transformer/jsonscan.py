@@ -1,9 +1,10 @@
-"""JSON text while it arrives: where it is in strings and brackets, the members of the outermost object, its end.
+"""JSON text while it arrives: where it is in strings and brackets, the members of the outermost object, its
+end.
 
-`JsonScanner` is the one reader of brackets in this package. It keeps no text, looks at each character once, and
-trusts nothing: what is not JSON at all only gives other numbers. `members` and `parsed` read a whole
-object and keep the literal text of its values, because numbers must not pass through a float or a limited
-integer: what a client wrote is what goes into the prompt.
+`JsonScanner` is the one reader of brackets in this package. It keeps no text, looks at each character
+once, and trusts nothing: what is not JSON at all only gives other numbers. `members` and `parsed` read a
+whole object and keep the literal text of its values, because numbers must not pass through a float or a
+limited integer: what a client wrote is what goes into the prompt.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ _AT_TOP = re.compile(r'["{}\[\],:]|[^\s"{}\[\],:]')
 
 @dataclass(slots=True)
 class MemberSpan:
-    """A member of the outermost object: its key, and where its value starts and ends; -1 while that is open."""
+    """A member of the outermost object: its key, and where its value starts and ends; -1 while that is
+    open.
+    """
 
     key: str
     start: int
@@ -38,9 +41,8 @@ class JsonScanner:
     """
 
     __slots__ = (
-        "_at", "_escaped", "_key", "_key_parts", "_members", "_top", "end", "in_string", "members", "mismatched",
-        "opened", "stack",
-    )  # fmt: skip
+        "_at", "_escaped", "_key", "_key_parts", "_members", "_top", "end", "in_string", "members",
+        "mismatched", "opened", "stack", )  # fmt: skip
 
     def __init__(self, members: bool = False) -> None:
         self.stack: list[str] = []  # the closing brackets that are still to come

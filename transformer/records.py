@@ -88,9 +88,11 @@ class Effect(Flag):
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """One step of one machine: in `state` it met `token`, followed `rule` because of `why`, and is now in `to`.
+    """One step of one machine: in `state` it met `token`, followed `rule` because of `why`, and is now in
+    `to`.
 
-    `effect` is what the rule did, `tool` the tool of the call that the step is about, as far as it is known.
+    `effect` is what the rule did, `tool` the tool of the call that the step is about, as far as it is known,
+    `guard` the condition under which the rule fires.
     """
 
     seq: int
@@ -107,6 +109,7 @@ class Transition:
     effect: Effect = Effect.NONE
     tool: str = ""
     why: str = ""
+    guard: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ _MOST = 60
 _MARK = "…"
 # With which the sentences of the catalogues begin, where they do not begin with a name.
 _WORDS = frozenset(
-    "a an behind half in it its message only something the there they this two upstream with without".split()
+    "a after an half in it its message only something the there they this two upstream with without".split()
 )
 # What may stand between < and > of a tag or a token; longer ones are cut like any text.
 _LONGEST_TAG = 40

@@ -1,4 +1,6 @@
-"""Upstream's events: what each of them says, whatever its server's habits, told to the answer it is part of."""
+"""Upstream's events: what each of them says, whatever its server's habits, told to the answer it is
+part of.
+"""
 
 from __future__ import annotations
 

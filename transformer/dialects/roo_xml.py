@@ -467,6 +467,7 @@ TRANSITIONS = table(
                 T.CLOSE: [
                     Rule(S.CLOSED, E.HELD, maybe_end, "ends the value if structure follows", closes_value),
                     Rule(S.BROKEN, E.HELD, hold, "data, unless another tool's tag follows", closes_call_on_line),
+                    Rule(S.VALUE, E.ARGUMENT, data, "data, because the parameter is still open", closes_call),
                 ],
                 T.END: _ENDS,
             },

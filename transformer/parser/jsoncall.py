@@ -1,4 +1,6 @@
-"""The grammar of JSON arguments: calls whose arguments are the model's own JSON text, passed on as written."""
+"""The grammar of JSON arguments: calls whose arguments are the model's own JSON text, passed on as
+written.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Leak marks: the shapes by which a dialect's calls are recognised where they stand in plain text.
 
-Each dialect has its own, so that calls which reached a client as text can be named, and perhaps read after all.
+Each dialect has its own, so that calls which reached a client as text can be named, and perhaps read
+after all.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ WORD = r"[A-Za-z_][\w.:-]{0,255}"
 class LeakMark:
     """One shape. `opener` is the part that a person would quote when asking about it.
 
-    The pattern begins with a literal character; its group `name` is the tool's name, `child` the first parameter.
+    The pattern begins with a literal character; its group `name` is the tool's name, `child` the first
+    parameter.
     """
 
     opener: str

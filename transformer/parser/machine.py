@@ -5,12 +5,13 @@ pieces that are cut anywhere; the dialect's `Lexicon` for the current state find
 marker, a tag, a run of plain text or of whitespace, the end of the answer. The table has one entry for every
 pair of state and token,
 
-    S.CLOSED, T.OPEN:  [Rule(S.EXAMPLE, ..., when=own_example), Rule(S.VALUE, ..., when=new_parameter), Rule(...)]
+    S.CLOSED, T.OPEN:  [Rule(S.EXAMPLE, ..., when=is_own), Rule(S.VALUE, ..., when=is_new), Rule(...)]
 
-and an entry is one rule, or several of which all but the last have a *guard*: the first rule whose guard holds is
-the one that fires. Nothing else decides anything. A rule names the next state, its *effects* as data (so that
-nobody has to guess them from a name), the action that carries them out, and the reason in words. An action
-does what its rule says; it cannot refuse the transition, so what is recorded is what happened.
+and an entry is one rule, or several of which all but the last have a *guard*: the first rule whose guard
+holds is the one that fires. Nothing else decides anything. A rule names the next state, its *effects* as
+data (so that nobody has to guess them from a name), the action that carries them out, and the reason in
+words. An action does what its rule says; it cannot refuse the transition, so what is recorded is what
+happened.
 
 Three things make this fast and independent of how the text was cut:
 
@@ -65,7 +66,9 @@ Action: TypeAlias = "Callable[[Machine, str, str], None]"
 
 
 class Rule(NamedTuple):
-    """What one token does in one state: where it leads, what that means, what is done, and why that is right."""
+    """What one token does in one state: where it leads, what that means, what is done, and why that is
+    right.
+    """
 
     to: StrEnum
     effect: Effect
@@ -91,8 +94,8 @@ Block: TypeAlias = Mapping[Tokens, Rule | Sequence[Rule]]
 def table(tokens: Sequence[StrEnum], blocks: Mapping[StrEnum, tuple[Block, Rule | None]]) -> Table:
     """Spell out `state -> ({token or tokens: rule or rules}, rule for all others)` for every pair.
 
-    Where the last of several rules has a guard, the rule for all others follows it. A block that leaves a pair
-    undecided, or decides one twice, is a mistake in the dialect and stops the import.
+    Where the last of several rules has a guard, the rule for all others follows it. A block that leaves a
+    pair undecided, or decides one twice, is a mistake in the dialect and stops the import.
     """
     spelled: dict[tuple[StrEnum, StrEnum], Rules] = {}
     for state, (block, otherwise) in blocks.items():
@@ -352,7 +355,9 @@ class Machine:
         self.prose.text(start, text)
 
     def again(self, start: int, text: str) -> None:
-        """At the end of the answer: go back to `start` and read `text` once more, from the rule's next state."""
+        """At the end of the answer: go back to `start` and read `text` once more, from the rule's next
+        state.
+        """
         self._again = (start, text)
 
     def span(self, start: int, end: int) -> Span:
@@ -492,7 +497,7 @@ class Machine:
         index, tool = (None, "") if call is None else (call.index, call.name)
         self._journal.stepped(
             self.span(start, start + len(text)), state, token, rule.name, rule.to, text, self.held, index,
-            rule.effect, tool, rule.why,
+            rule.effect, tool, rule.why, rule.condition,
         )  # fmt: skip
 
     def _enter(self, state: StrEnum) -> None:

@@ -1,7 +1,7 @@
 """Mending: what a broken call should have looked like, as small edits of its text with the words for them.
 
-Each dialect has a `Mender` that knows how its calls break. Its ideas are only ideas: whoever asks for them reads the
-edited text again and keeps what really is a call then.
+Each dialect has a `Mender` that knows how its calls break. Its ideas are only ideas: whoever asks for
+them reads the edited text again and keeps what really is a call then.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ def rename_first(text: str, old: str, new: str) -> Iterator[Edit]:
 class Mender:
     """How a dialect's calls are mended.
 
-    `ideas` gives edits that may help, best first; `renamed` puts another tool's name into the call's own markup;
-    `wrapped` adds the wrapper without which a call of an unknown tool does not count; `other_id` gives the call
-    of that number an id of its own. `leads` is markup that may stand before the first call, and `on_own_line`
-    says that a call counts only at the start of a line.
+    `ideas` gives edits that may help, best first; `renamed` puts another tool's name into the call's own
+    markup; `wrapped` adds the wrapper without which a call of an unknown tool does not count; `other_id`
+    gives the call of that number an id of its own. `leads` is markup that may stand before the first
+    call, and `on_own_line` says that a call counts only at the start of a line.
     """
 
     ideas: Callable[[Broken], Iterator[Edits]]
@@ -113,7 +113,9 @@ def put(start: int, end: int, new: str, text: str) -> Edit:
 
 
 def complete(text: str, begun: int, end: int, missing: str) -> Edits:
-    """What is missing at the end, where a marker has begun at `begun`: that one counts if it is the next to come."""
+    """What is missing at the end, where a marker has begun at `begun`: that one counts if it is the
+    next to come.
+    """
     half = text[begun:end]
     if half and missing.startswith(half):
         return (append(end, missing[len(half) :]),)

@@ -7,7 +7,9 @@ from transformer.parser.output import Begin
 
 
 class OpenCall:
-    """What the grammars share. `settled` counts the call's characters whose fate is known, `size` its bytes."""
+    """What the grammars share. `settled` counts the call's characters whose fate is known, `size` its
+    bytes.
+    """
 
     __slots__ = ("begun", "dropped", "id", "index", "live", "name", "settled", "size", "start")
 

@@ -1,9 +1,10 @@
-"""The tag grammar: calls whose parameters are elements, `<name>value</name>` or `<parameter=name>value</parameter>`.
+"""The tag grammar: calls whose parameters are elements, `<name>value</name>` or
+`<parameter=name>value</parameter>`.
 
-The hard question of this grammar is where a value ends, because a value may contain anything, its own closing
-tag included. A closing tag ends the value only if structure follows it, so what is read after it waits in the
-call's *region* until that is decided; nothing is ever read twice. What a dialect adds is its tokens, its table
-and its few actions; the guards and actions that all of them share stand below.
+The hard question of this grammar is where a value ends, because a value may contain anything, its own
+closing tag included. A closing tag ends the value only if structure follows it, so what is read after it
+waits in the call's *region* until that is decided; nothing is ever read twice. What a dialect adds is its
+tokens, its table and its few actions; the guards and actions that all of them share stand below.
 """
 
 from __future__ import annotations
@@ -169,9 +170,8 @@ class TagCall(OpenCall):
     """
 
     __slots__ = (
-        "ahead", "arguments", "call_closer", "closer", "depth", "elements", "end", "given", "key", "key_start", "offered",
-        "pair", "past", "region", "region_start", "tool", "unsent",
-    )  # fmt: skip
+        "ahead", "arguments", "call_closer", "closer", "depth", "elements", "end", "given", "key",
+        "key_start", "offered", "pair", "past", "region", "region_start", "tool", "unsent", )  # fmt: skip
 
     def __init__(
         self,
@@ -455,5 +455,5 @@ def _tell_unclosed(m: Machine, closing: str) -> None:
             "unclosed-parameter", call.key_start, m.pos, parameter=call.key, tool=call.name, closing=closing
         )
     elif call.offered:
-        reason = f"neither a parameter nor {closing} follows {call.closing_tag}"
+        reason = f"after {call.closing_tag} comes neither a parameter nor {closing}"
         m.found("malformed-call", call.key_start, m.pos, tool=call.name, reason=reason)

@@ -1,4 +1,6 @@
-"""Mending calls of the tag grammar: closing tags that are missing, values of the wrong type, examples left open."""
+"""Mending calls of the tag grammar: closing tags that are missing, values of the wrong type, examples
+left open.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ class TagMending:
         yield tuple(edits)
 
     def _next_parameters(self, broken: Broken, first: re.Match[str], end: int) -> Iterator[re.Match[str]]:
-        """Tags of this tool's other parameters, each at the start of a line: the open value ended before them."""
+        """Tags of this tool's other parameters, each at the start of a line: the open value ended
+        before them.
+        """
         text, tool, seen = broken.text, self.tool(broken), {first[1]}
         for match in self.parameter.finditer(text, first.end(), end):
             known = tool is not None and tool.knows(match[1])

@@ -26,8 +26,8 @@ ReadsBack: TypeAlias = Callable[[str, Mapping[str, Tool], str, Any, str | None],
 def packaged_template(file: str) -> str:
     """The prompt template that stands beside the dialects of this package.
 
-    Read once, while the package is imported, by the same loader that reads its code: from here on a template is
-    a constant like any other, and a call does no I/O.
+    Read once, while the package is imported, by the same loader that reads its code: from here on a
+    template is a constant like any other, and a call does no I/O.
     """
     data = pkgutil.get_data("transformer.dialects", file)
     assert data is not None
@@ -46,8 +46,8 @@ class IdForm:
 class Writer:
     """How one dialect writes a message with calls.
 
-    `call` takes the name, the arguments' JSON text, the offered tools, the id and a `ReadsBack`; it returns the
-    text of the call, and a finding for all that will not read back as it is.
+    `call` takes the name, the arguments' JSON text, the offered tools, the id and a `ReadsBack`; it
+    returns the text of the call, and a finding for all that will not read back as it is.
     """
 
     call: Callable[[str, str, Mapping[str, Tool], str | None, ReadsBack], tuple[str, list[Finding]]]

@@ -30,7 +30,9 @@ def dialects(name: str | None, mermaid: bool) -> int:
 
 
 def table(dialect: Dialect) -> list[str]:
-    """Every rule of every (state, token) pair, in the order in which they are asked; each row stands alone."""
+    """Every rule of every (state, token) pair, in the order in which they are asked; each row stands
+    alone.
+    """
     policy = "  ".join(f"{key}={_shown(value)}" for key, value in dialect.policy.said().items())
     rows: list[Sequence[str]] = [_HEADINGS]
     for state in dialect.states:

@@ -198,6 +198,8 @@ def _say_rule(sheet: FactSheet, player: Player, item: Transition, heading: str) 
     sheet.fact("token", item.token, "strong")
     sheet.fact("rule", item.rule, "info")
     sheet.fact("next state", item.to, "strong")
+    if item.guard:
+        sheet.fact("if", item.guard, "plain")
     sheet.fact("effect", ", ".join(item.effect.words) or "none", "plain")
     if item.tool:
         sheet.fact("tool", item.tool, "plain")

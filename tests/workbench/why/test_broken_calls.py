@@ -130,31 +130,31 @@ CASES: list[tuple[str, str, str, list[str]]] = [
         QWEN,
         "<function=bash>\n<parameter=command\nls\n</parameter>\n</function>",
         "malformed-call",
-        ["with “>” behind “<parameter=command”"],
+        ["with “>” after “<parameter=command”"],
     ),
     (
         QWEN,
         "<function=write>\n<parameter=path\na\n</parameter>\n<parameter=content\nb\n</parameter>\n</function>",
         "malformed-call",
-        ["with “>” behind “<parameter=path”"],
+        ["with “>” after “<parameter=path”"],
     ),
     (
         KIMI,
         f'{BEGIN}functions.bash:0 {{"command": "ls"}}{END}',
         "malformed-call",
-        [f"with {ARGS} behind “functions.bash:0”"],
+        [f"with {ARGS} after “functions.bash:0”"],
     ),
     (
         KIMI,
         f'{BEGIN}functions.bash:0{{"command": "ls"}}{END}',
         "malformed-call",
-        [f"with {ARGS} behind “functions.bash:0”"],
+        [f"with {ARGS} after “functions.bash:0”"],
     ),
     (
         KIMI,
         f"{BEGIN}functions.bash:0<|tool_calls_section_end|>",
         "malformed-call",
-        [f"with {END} behind “functions.bash:0”"],
+        [f"with {END} after “functions.bash:0”"],
     ),
     # -- others
     (

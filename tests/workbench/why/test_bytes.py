@@ -41,7 +41,7 @@ FATES: list[tuple[bytes, str]] = [
     (b"</filePath>", "It is markup of call 1: the client gets the call instead, with read 1."),
     (
         b"Done",
-        "It did not reach the client: 6 characters behind the call were dropped, as the policy "
+        "It did not reach the client: 6 characters after the call were dropped, as the policy "
         "after_call=drop wants.",
     ),
 ]

@@ -15,7 +15,6 @@ from transformer.answer.conformance import RULES, Check
 from transformer.wording import beginning, ending, quote
 from workbench.analysis.explain.rows import explain_row
 from workbench.analysis.explain.trace import Explanation
-from workbench.analysis.explain.wording import STATES, TOKENS
 from workbench.replay.lines import MemoryTape
 from workbench.replay.player import Pane, Player
 from workbench.tape.format import (
@@ -32,12 +31,11 @@ UNCLOSED = (
     "<filePath> is never closed; with </filePath> before </read> this is a call to read.",
     "It is about characters 6 to 26 of content, “<filePath>a.py</read>”, and was found with read 9.",
     "At that place: in state value (inside the value of a parameter, where anything may stand) it "
-    "met close_call "
-    "“</read>”, the call's closing tag; rule data fired (a value may contain anything) and it stayed "
-    "in value.",
+    "met close “</read>”, a closing tag (it is the call's); rule data fired (data, because the parameter is "
+    "still open) and it stayed in value.",
     "Then: in state value (inside the value of a parameter, where anything may stand) it met the end "
     "of the answer; "
-    "rule end inside fired (the answer ended inside a value) and it went to done.",
+    "rule give up fired (the answer ended inside the call, so it is text) and it went to done.",
     "This call to read went to the client as text.",
     "Set malformed = repair if this model forgets the tag often; the call is then closed where the "
     "schema leaves no "
@@ -57,7 +55,7 @@ FIRST: list[tuple[str, str, str, str]] = [
         "roo-xml",
         "<read><filePath>a</filePath> so </read>",
         "malformed-call",
-        "Behind </filePath> stands neither a parameter nor </read>; without “ so ” between "
+        "After </filePath> comes neither a parameter nor </read>; without “ so ” between "
         "</filePath> and </read> "
         "this is a call to read.",
     ),
@@ -65,7 +63,7 @@ FIRST: list[tuple[str, str, str, str]] = [
         "qwen3-coder",
         "<function=bash>\n<parameter=command=ls</parameter>\n</function>",
         "malformed-call",
-        "<parameter= is not followed by a name and >; with > instead of = behind <parameter=command "
+        "<parameter= is not followed by a name and >; with > instead of = after <parameter=command "
         "this is a call "
         "to bash.",
     ),
@@ -73,7 +71,7 @@ FIRST: list[tuple[str, str, str, str]] = [
         "kimi-k2",
         '<|tool_call_begin|>functions.bash:0 {"command": "ls"}<|tool_call_end|>',
         "malformed-call",
-        "Something else follows its id; with <|tool_call_argument_begin|> behind “functions.bash:0” "
+        "Something else follows its id; with <|tool_call_argument_begin|> after “functions.bash:0” "
         "this is a call to "
         "bash.",
     ),
@@ -146,9 +144,8 @@ def test_a_move_of_a_call_that_failed_says_so():
     moves = [why for item, why in whys(player) if isinstance(item, Transition)]
     assert moves[0].title == "text → call: begin call"
     assert moves[0].sentences[:3] == (
-        "In state text (in the prose, outside of any call) it met tool “<read>”, the tag of an "
-        "offered tool at the "
-        "start of a line; rule begin call fired (an offered tool's tag starts a call) and it went to call.",
+        "In state text (in the prose, outside of any call) it met open “<read>”, an opening tag "
+        "(it is an offered tool's, at the start of a line); rule begin call fired (an offered tool's tag starts a call) and it went to call.",
         "27 characters are held back now: waiting for a parameter or the call's closing tag.",
         "It belongs to call 1, which ended in unclosed-parameter (error).",
     )
@@ -223,8 +220,8 @@ def test_lines_of_the_tape(line, title: str, sentence: str):
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda dialect: dialect.name)
 def test_every_state_and_token_has_a_meaning_and_no_other_does(dialect):
-    assert set(STATES[dialect.name]) == set(dialect.states)
-    assert set(TOKENS[dialect.name]) == set(dialect.tokens)
+    assert set(dialect.states_in_words) == set(dialect.states)
+    assert set(dialect.tokens_in_words) == set(dialect.tokens)
 
 
 def without_numbers(why: Explanation) -> tuple[str, ...]:

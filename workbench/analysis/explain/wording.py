@@ -44,7 +44,8 @@ def _met(dialect: str, move: Transition) -> str:
     meaning = token_meaning(dialect, move.token)
     if move.token in _PLAIN:
         return f"{meaning}{said}"
-    return f"{move.token}{said}, {meaning}"
+    guard = f" ({move.guard})" if move.guard else ""
+    return f"{move.token}{said}, {meaning}{guard}"
 
 
 def held_words(dialect: str, move: Transition) -> str | None:

@@ -242,7 +242,7 @@ class PickerScreen(Screen[int | None]):
 
     TITLE = "what to replay"
     CSS_PATH: ClassVar = ["../views.tcss", "../picker.tcss"]
-    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it so
+    HORIZONTAL_BREAKPOINTS = [
         (0, "-narrow"),
         (150, "-wide"),
     ]
