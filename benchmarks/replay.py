@@ -28,14 +28,14 @@ from time import perf_counter
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)
 
-from benchmarks.load import event
-from benchmarks.stepping import SIZE, Cost, step_through
-from tests.ui.terminal import Program
-from transformer import StreamTransformer
-from workbench.replay.lines import Tail
-from workbench.replay.sources import tokens
-from workbench.tape.format import dump_line, end_line, make_header, read_line, sent_line, status_line
-from workbench.tape.recipe import Wishes, make_recipe
+from benchmarks.load import event  # noqa: E402
+from benchmarks.stepping import SIZE, Cost, step_through  # noqa: E402
+from tests.ui.terminal import Program  # noqa: E402
+from transformer import StreamTransformer  # noqa: E402
+from workbench.replay.lines import Tail  # noqa: E402
+from workbench.replay.sources import tokens  # noqa: E402
+from workbench.tape.format import dump_line, end_line, make_header, read_line, sent_line, status_line  # noqa: E402
+from workbench.tape.recipe import Wishes, make_recipe  # noqa: E402
 
 SHORT = 100
 FIRST_FRAME = 0.5  # seconds

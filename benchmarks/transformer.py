@@ -22,7 +22,7 @@ import orjson
 # This file's own folder would hide the package of the same name.
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from transformer import StreamTransformer
+from transformer import StreamTransformer  # noqa: E402
 
 Records = Literal["none", "findings", "all"]
 DIALECTS = ("roo-xml", "qwen3-coder", "kimi-k2")

@@ -19,16 +19,16 @@ from unittest.mock import patch
 DOCS = Path(__file__).resolve().parent
 sys.path[0] = str(DOCS.parent)
 
-from textual.pilot import Pilot
+from textual.pilot import Pilot  # noqa: E402
 
-from workbench.demo.launch import Tips, first_tape
-from workbench.files import samples_dir
-from workbench.library.index import rebuild
-from workbench.replay.sources import replayables_of
-from workbench.tape.format import Tape, dump_tape, make_header, read_tape
-from workbench.tape.recipe import Wishes
-from workbench.ui.app import ReplayApp, WorkbenchApp
-from workbench.ui.screens.stream import StreamScreen
+from workbench.demo.launch import Tips, first_tape  # noqa: E402
+from workbench.files import samples_dir  # noqa: E402
+from workbench.library.index import rebuild  # noqa: E402
+from workbench.replay.sources import replayables_of  # noqa: E402
+from workbench.tape.format import Tape, dump_tape, make_header, read_tape  # noqa: E402
+from workbench.tape.recipe import Wishes  # noqa: E402
+from workbench.ui.app import ReplayApp, WorkbenchApp  # noqa: E402
+from workbench.ui.screens.stream import StreamScreen  # noqa: E402
 
 NOW = 1_790_000_000.0
 PATIENCE = 20.0

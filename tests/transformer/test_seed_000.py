@@ -156,7 +156,7 @@ EXAMPLE_2_OUTPUT = r"""
     "total_tokens": 212
   }
 }
-"""
+"""  # noqa: E501
 
 EXAMPLE_3_INPUT = """I'll create a new configuration file with the settings.
 
@@ -206,7 +206,7 @@ EXAMPLE_3_OUTPUT = r"""
     "total_tokens": 260
   }
 }
-"""
+"""  # noqa: E501
 
 EXAMPLE_4_INPUT = (
     "The package.json file contains 5 dependencies: express, axios, lodash, moment, and dotenv. "
@@ -234,7 +234,7 @@ EXAMPLE_4_OUTPUT = r"""
     "total_tokens": 245
   }
 }
-"""
+"""  # noqa: E501
 
 
 def check_example(text: str, output: str, *, tools: list[JSON] | None = None) -> None:
@@ -313,7 +313,7 @@ data: {"id":"chatcmpl-stream1","object":"chat.completion.chunk","created":123456
 
 data: [DONE]
 
-"""
+"""  # noqa: E501
 EXAMPLE_5: dict[str, Any] = {
     "request": {"model": "qwen3-max", "messages": [], "tools": [READ], "stream": True},
     "ids": fixed("call_4"),

@@ -65,7 +65,7 @@ data: {"choices":[{"delta":{"content":"","phase":"answer","status":"finished"}}]
 
 data: [DONE]
 
-"""
+"""  # noqa: E501
 EVENTS = [line.removeprefix("data: ") for line in PRINTED.splitlines() if line.startswith("data: ")]
 # SPEC section 8: the document's 25/15/40 does not follow from its input, so it is put there.
 EVENTS[7] = '{"choices":[{"delta":{"content":"</read>"}}],"usage":{"input_tokens":25,"output_tokens":15}}'

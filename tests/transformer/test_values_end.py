@@ -710,7 +710,7 @@ KIMI_ARGUMENTS: dict[str, str] = {
     "tokens in a key": f'{{"{TOKENS}":1}}',
     "tokens behind an escaped quote": rf'{{"path":"a \"{END} b"}}',
     "tokens behind an escaped backslash and quote": rf'{{"path":"a \\\"{END} b"}}',
-    "a string that ends with a backslash": rf'{{"path":"a \\"}}',
+    "a string that ends with a backslash": rf'{{"path":"a \\"}}',  # noqa: F541
     "an escape at every place": r'{"\u0022":"\u005c\"\/\b\f\n\r\t\\"}',
     "tokens in nested values": f'{{"path":["{END}",{{"b":"{BEGIN}"}}]}}',
     "half tokens": '{"path":"<|tool_call_en <|"}',

@@ -135,7 +135,7 @@ class ProxyChild:
         if self._errors is not None:
             self._errors.close()
         # A file and no pipe: what it says before its end is there even if nobody was reading.
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = await asyncio.create_subprocess_exec(
             *child_command("workbench.cli.main", "serve", "--library", str(self.library), *self.flags),
             stdin=asyncio.subprocess.PIPE,  # the leash

@@ -250,7 +250,7 @@ def _fault(value: Mapping[str, Any]) -> str:
         if key in value and not isinstance(value[key], str):
             return f"has a {key!r} that is not text"
     try:
-        Line(value).data
+        Line(value).data  # noqa: B018
     except ValueError:
         return "has bytes that cannot be decoded"
     return ""

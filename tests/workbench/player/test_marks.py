@@ -42,7 +42,7 @@ def test_marks_come_back(tape: Path):
     again = Marks(tape)
     assert again.problem is None and again.breakpoints == marks.breakpoints
     assert again.marks == marks.marks and [mark.step for mark in again.marks] == [-1, 3, 12]
-    assert again.at(3) == marks.at(3) != None and again.at(4) is None
+    assert again.at(3) == marks.at(3) != None and again.at(4) is None  # noqa: E711
 
 
 def test_a_person_can_read_the_file(tape: Path):

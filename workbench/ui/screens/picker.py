@@ -242,7 +242,7 @@ class PickerScreen(Screen[int | None]):
 
     TITLE = "what to replay"
     CSS_PATH: ClassVar = ["../views.tcss", "../picker.tcss"]
-    HORIZONTAL_BREAKPOINTS = [
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-narrow"),
         (150, "-wide"),
     ]

@@ -41,7 +41,7 @@ class ViewScreen(Screen[T]):
     """One line that says what this is, panes below it, keys at the bottom."""
 
     CSS_PATH = "../views.tcss"
-    HORIZONTAL_BREAKPOINTS = [
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-narrow"),
         (120, "-wide"),
     ]
