@@ -1,4 +1,5 @@
-"""Text from elsewhere, made fit for a terminal: control characters become visible escapes.
+"""Text and JSON from elsewhere, made fit for a terminal: control characters become visible escapes. And lines
+on standard error.
 
 Whatever a model, a client or a server wrote goes through here before a terminal or a line of a tape gets it.
 """
@@ -9,9 +10,13 @@ import json
 import os
 import re
 import sys
+from codecs import BOM_UTF8
+from contextlib import suppress
 from typing import IO, Any
 
-import typer
+import orjson
+
+# -- what can be shown
 
 # C1 controls, line separators, zero-width and bidirectional controls, tags, and lone surrogates, which cannot
 # even be written as UTF-8. The zero-width joiners are left alone: emoji and several scripts need them.
@@ -43,6 +48,12 @@ def is_visible(text: str) -> bool:
     return _IN_JSON.search(text) is None
 
 
+# -- JSON
+
+# orjson makes a float of an integer beyond 64 bits, and what others wrote is not ours to round.
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+
+
 def json_text(value: Any, indent: int | None = None) -> str:
     """JSON that reads back as the same value, non-ASCII as it is, safe to print and to encode as UTF-8.
 
@@ -52,6 +63,37 @@ def json_text(value: Any, indent: int | None = None) -> str:
     return _IN_JSON.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
+def json_object(data: bytes, errors: str = "strict") -> dict[str, Any] | None:
+    """The JSON object that these bytes are, a byte order mark aside; None where they are anything else.
+
+    Lone surrogates, NaN and long integers are read as they are. `errors` is what `bytes.decode` knows: with
+    "replace", bytes that are not UTF-8 become U+FFFD instead of spoiling the rest.
+    """
+    data = data.removeprefix(BOM_UTF8)
+    if data.lstrip()[:1] != b"{":
+        return None
+    value: Any = None
+    if not _LONG_NUMBER.search(data):
+        with suppress(orjson.JSONDecodeError):
+            value = orjson.loads(data)
+    if value is None:
+        try:
+            value = json.loads(data.decode("utf-8", errors))
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, dict) else None
+
+
+# -- standard error
+
+_COLOURS = {"red": 31, "green": 32, "yellow": 33, "cyan": 36}
+
+
+def coloured(text: str, colour: str) -> str:
+    """For a terminal."""
+    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
+
+
 def say(text: str, colour: str | None = None) -> None:
     """One line to standard error, its first word in colour on a terminal that wants it."""
     if sys.stderr is None:
@@ -59,7 +101,7 @@ def say(text: str, colour: str | None = None) -> None:
     line = visible_line(text)
     if colour and sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
         head, space, rest = line.partition(" ")
-        line = typer.style(head, fg=colour) + space + rest
+        line = coloured(head, colour) + space + rest
     try:
         print(line, file=sys.stderr, flush=True)
     except OSError:
@@ -67,5 +109,5 @@ def say(text: str, colour: str | None = None) -> None:
 
 
 def abandon(stream: IO[str]) -> None:
-    # Python flushes once more when it exits and would complain: let that go nowhere.
+    """Nobody reads it any more. Python flushes it once more when it exits, and would complain."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

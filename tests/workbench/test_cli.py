@@ -365,9 +365,13 @@ def test_the_table_has_every_pair(run: RunCommand, name: str):
     assert result.code == 0
     dialect = DIALECTS[name]
     rows = result.out.decode().splitlines()[4:]
-    assert sum(map(bool, rows)) == len(dialect.states) * len(dialect.tokens)
-    for (state, token), rule in dialect.transitions.items():
-        assert any(row.startswith(state) and token in row and rule.why in row for row in rows)
+    assert sum(map(bool, rows)) == sum(map(len, dialect.transitions.values()))
+    for (state, token), rules in dialect.transitions.items():
+        for rule in rules:
+            assert any(
+                row.startswith(state) and token in row and rule.condition in row and rule.why in row
+                for row in rows
+            )
 
 
 @pytest.mark.parametrize("name", DIALECTS)
@@ -377,10 +381,12 @@ def test_the_diagram_has_every_state_and_step(run: RunCommand, name: str):
     first, *lines = result.out.decode().splitlines()
     assert first == "stateDiagram-v2"
     dialect = DIALECTS[name]
-    arrows = {(state, rule.to, rule.name) for (state, _), rule in dialect.transitions.items()}
+    rules = [(state, rule) for (state, _), rules in dialect.transitions.items() for rule in rules]
+    arrows = {(state, rule.to, rule.condition, rule.name) for state, rule in rules}
     assert sum(" --> " in line for line in lines) == len(arrows) + 1
-    tokens = [line.partition(" : ")[2].partition(" / ")[0] for line in lines]
-    assert sum(len(names.split(", ")) for names in tokens if names) == len(dialect.transitions)
+    tokens = [line.partition(" : ")[2].partition(" / ")[0].partition(" [")[0] for line in lines]
+    assert sum(len(names.split(", ")) for names in tokens if names) == len(rules)
+    assert sum(" : " in line and " [" in line for line in lines) == sum(bool(arrow[2]) for arrow in arrows)
 
 
 @pytest.mark.parametrize(

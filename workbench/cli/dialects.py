@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
 
 from transformer.dialects import DIALECTS
 from transformer.parser.machine import Dialect, Rule
@@ -30,40 +31,45 @@ def dialects(name: str | None, mermaid: bool) -> int:
 
 
 def table(dialect: Dialect) -> list[str]:
-    """Every rule of every (state, token) pair, in the order in which they are asked; each row stands
-    alone.
+    """The rules for every pair of state and token, a blank line between states; a row stands alone, for grep.
+
+    Where a pair has several rules, the first one whose condition holds is the one that fires.
     """
     policy = "  ".join(f"{key}={_shown(value)}" for key, value in dialect.policy.said().items())
     rows: list[Sequence[str]] = [_HEADINGS]
     for state in dialect.states:
         rows.append(())
         for token in dialect.tokens:
-            rows += [_cells(state, token, rule) for rule in dialect.transitions[state, token]]
+            rows += [_row(state, token, rule) for rule in dialect.transitions[state, token]]
     return [f"{dialect.name}: {dialect.summary}", f"policy: {policy}", "", *_columns(rows)]
 
 
+def _row(state: str, token: str, rule: Rule) -> Sequence[str]:
+    effect = ", ".join(rule.effect.words)
+    return (state, token, rule.condition or "-", rule.to, rule.name, effect or "-", rule.why)
+
+
 def diagram(dialect: Dialect) -> list[str]:
-    """The same table for Mermaid: one arrow for each rule between two states, with all its tokens."""
+    """The same table for Mermaid: an arrow for each rule between two states, with tokens and condition."""
     lines = ["stateDiagram-v2"]
     for state in dialect.states:
         if _identifier(state) != state:
             lines.append(f'    state "{_label(state)}" as {_identifier(state)}')
     lines.append(f"    [*] --> {_identifier(dialect.initial)}")
     for state in dialect.states:
-        along: dict[tuple[str, str, str], list[str]] = {}
-        for token in dialect.tokens:
-            for rule in dialect.transitions[state, token]:
-                along.setdefault((rule.to, rule.name, rule.condition), []).append(token)
-        for (to, name, condition), tokens in along.items():
-            guard = f" [{condition}]" if condition else ""
-            label = _label(f"{', '.join(tokens)}{guard} / {name}")
-            lines.append(f"    {_identifier(state)} --> {_identifier(to)} : {label}")
+        lines += [f"    {arrow}" for arrow in _arrows(dialect, state)]
     return lines
 
 
-def _cells(state: str, token: str, rule: Rule) -> Sequence[str]:
-    effect = ", ".join(rule.effect.words) or "-"
-    return (state, token, rule.condition or "-", rule.to, rule.name, effect, rule.why)
+def _arrows(dialect: Dialect, state: StrEnum) -> Iterator[str]:
+    tokens_by_rule: dict[tuple[str, str, str], list[str]] = {}
+    for token in dialect.tokens:
+        for rule in dialect.transitions[state, token]:
+            tokens_by_rule.setdefault((rule.to, rule.condition, rule.name), []).append(token)
+    for (to, condition, name), tokens in tokens_by_rule.items():
+        guard = f" [{condition}]" if condition else ""
+        label = _label(f"{', '.join(tokens)}{guard} / {name}")
+        yield f"{_identifier(state)} --> {_identifier(to)} : {label}"
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from workbench import __version__
 from workbench.cli.config import config, init
@@ -18,6 +19,7 @@ from workbench.cli.prompt import Show, prompt
 from workbench.cli.serve import attach, serve, ui
 from workbench.cli.transform import Out, transform
 from workbench.config.settings import Flags
+from workbench.errors import UserError
 from workbench.tape.inputs import Kind
 from workbench.tape.recipe import read_switches
 from workbench.text import say
@@ -71,8 +73,21 @@ def pattern(flag: str, text: str) -> typer.models.OptionInfo:
     return option
 
 
+class Commands(TyperGroup):
+    """All commands; whichever of them raises it, a UserError becomes a message and exit code 2."""
+
+    def main(self, *args: Any, **more: Any) -> Any:
+        try:
+            return super().main(*args, **more)
+        except UserError as error:
+            for line in f"workbench: {error.message}".split("\n"):
+                say(line)
+            sys.exit(2)
+
+
 app = typer.Typer(
     name="workbench",
+    cls=Commands,
     add_completion=False,
     # Errors are plain lines: they end up in logs and in other programs as often as on a screen.
     rich_markup_mode=None,

@@ -9,12 +9,10 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import typer
-
 from transformer.records import Level
 from workbench.analysis.requests import readable
 from workbench.errors import UserError
-from workbench.text import abandon, json_text, visible_line, visible_text
+from workbench.text import abandon, coloured, json_text, visible_line, visible_text
 
 _JSON = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*')
 _MARKUP = re.compile(r"</?[^\s<>]+>")
@@ -83,7 +81,7 @@ def write_painted(lines: Iterable[Sequence[Painted]]) -> None:
 def _paint(piece: Painted, plain: bool) -> str:
     # Made safe first: the escapes that follow are ours, and the only ones.
     text = visible_line(piece.text)
-    return text if plain or piece.colour is None else typer.style(text, fg=piece.colour)
+    return text if plain or piece.colour is None else coloured(text, piece.colour)
 
 
 def write(data: bytes) -> None:

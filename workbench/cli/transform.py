@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Literal, TypeAlias
 
-from transformer.records import Finding, Record, Span
+from transformer.records import Finding, Record, Span, Transition
 from workbench.cli.output import COLOURS, write
 from workbench.tape.inputs import Chunking, Kind, Result, convert, load, read_json
 from workbench.tape.recipe import Wishes, make_recipe, read_switches, read_tools
@@ -75,4 +75,6 @@ def _plain(record: Record) -> dict[str, Any]:
     fields = asdict(record)
     if isinstance(fields.get("data"), bytes):
         fields["data"] = fields["data"].decode("utf-8", "replace")
+    if isinstance(record, Transition):
+        fields["effect"] = list(record.effect.words)
     return {"record": type(record).__name__, **fields}
