@@ -8,7 +8,7 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -302,7 +302,20 @@ BAD_USAGE: list[tuple[list[str], str]] = [
 ]
 
 
-@pytest.mark.parametrize("args", [["transform", "gone", "-d", "roo-xml"], ["prompt"], ["dialects", "roo"]])
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["transform", "gone", "-d", "roo-xml"],
+        ["prompt"],
+        ["dialects", "roo"],
+        ["config", "--port", "99999"],
+        ["serve", "--set", "calls"],
+        ["library", "rebuild", "--library", "gone"],
+        ["connect", "curl", "--url", "gone"],
+        ["attach"],
+        ["--set", "calls"],
+    ],
+)
 def test_the_app_itself_says_it_with_the_same_exit_code(args: list[str], run: RunCommand):
     result = CliRunner().invoke(app, args)
     assert (result.exit_code, result.stdout) == (2, "")
@@ -397,6 +410,66 @@ def test_dialects_used_badly(run: RunCommand, args: list[str], says: str):
     result = run("dialects", *args)
     assert (result.code, result.out) == (2, b"")
     assert says in result.err
+
+
+DIALECT_MODULE = """
+from dataclasses import replace
+from transformer.dialects import DIALECTS
+
+MINE = replace(DIALECTS["roo-xml"], name="mine")
+NUMBER = 5
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The name of a module with a dialect that nobody has registered, nor imported yet."""
+    (tmp_path / "path").mkdir()
+    (tmp_path / "path" / "own_dialects.py").write_text(DIALECT_MODULE)
+    monkeypatch.syspath_prepend(tmp_path / "path")
+    yield "own_dialects"
+    sys.modules.pop("own_dialects", None)
+
+
+def test_a_dialect_of_a_module(run: RunCommand, module: str):
+    name = f"{module}:MINE"
+    Path("tools.json").write_text(json.dumps([READ_FILE]))
+    result = run("transform", "-d", name, "--tools", "tools.json", "--out", "message", stdin=GOOD.encode())
+    assert (result.code, result.answer) == (0, CALLED)
+    assert run("dialects", name).out.startswith(b"mine: ")
+    assert run("prompt", "--template", name).out == run("prompt", "--template", "roo-xml").out
+    Path("workbench.toml").write_text(f'dialect = "{name}"\n[prompts]\n"{name}" = "mine.jinja"')
+    settings = run("config", "--json", "--upstream", "http://127.0.0.1:1").json["settings"]
+    assert settings["upstreams.default.dialect"]["value"] == name
+    assert settings["prompts"]["value"] == {name: "mine.jinja"}
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("{module}:NONE", "the dialect '{module}:NONE' cannot be loaded: module"),
+        ("{module}:NUMBER", "'{module}:NUMBER' is not a Dialect"),
+        ("no.such:MINE", "the dialect 'no.such:MINE' cannot be loaded: No module named 'no'"),
+        ("roo-xml:", "there is no dialect 'roo-xml:'"),
+    ],
+)
+def test_a_dialect_that_cannot_be_loaded(run: RunCommand, module: str, name: str, says: str):
+    name, says = name.format(module=module), says.format(module=module)
+    for result in (run("transform", "-d", name, stdin=b"x"), run("serve", "-d", name)):
+        assert (result.code, result.out) == (2, b"")
+        assert says in result.err and "module:NAME is a Dialect" in result.err
+    Path("workbench.toml").write_text(f'[upstreams.x]\nurl = "http://127.0.0.1:1"\ndialect = "{name}"')
+    assert f"workbench.toml, [upstreams.x]: dialect: {says}" in run("config").err
+
+
+def test_a_tape_has_no_module_imported(run: RunCommand, module: str):
+    name = f"{module}:MINE"
+    result = run("transform", stdin=tape(GOOD, dialect=name))
+    assert (result.code, result.out) == (2, b"")
+    assert f"the tape's dialect is '{name}', which is not loaded: --dialect {name} loads it" in result.err
+    assert module not in sys.modules
+    assert run("transform", "-d", name, stdin=tape(GOOD, dialect=name)).code == 0
+    assert run("transform", stdin=tape(GOOD, dialect=name)).code == 0, "somebody has named it"
 
 
 def test_version_help_and_unknown_commands(run: RunCommand):

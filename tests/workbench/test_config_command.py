@@ -146,6 +146,5 @@ def test_a_variable_that_is_probably_a_slip_is_named(
 
 def test_a_wrong_file_is_bad_usage(folder: Path) -> None:
     (folder / "workbench.toml").write_text("[upstreams.x]\nurl = 5")
-    with pytest.raises(UserError, match=r"workbench\.toml, \[upstreams\.x\]: url is a base URL") as caught:
+    with pytest.raises(UserError, match=r"workbench\.toml, \[upstreams\.x\]: url is a base URL"):
         config(Flags(), False)
-    assert caught.value.exit_code == 2

@@ -268,9 +268,10 @@ def test_findings_of_level_error_are_the_exit_code(run: RunCommand):
         (["broken.json", "-d", "roo-xml"], "broken.json is not JSON: line 1, column 2"),
         (["empty.jsonl"], "no request is on this tape"),
         (["odd.jsonl"], "the tape's template is neither a text nor the name of a dialect"),
+        (["--template", "roo"], "there is no dialect 'roo'; did you mean roo-xml?"),
         (
-            ["--template", "roo"],
-            "there is no template for 'roo'; there is one for roo-xml, qwen3-coder, kimi-k2",
+            ["--template", "passthrough"],
+            "there is no template for 'passthrough'; there is one for roo-xml, qwen3-coder, kimi-k2",
         ),
         (["--template", "roo-xml", "request.json"], "--template prints a template and reads no request"),
     ],

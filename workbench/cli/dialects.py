@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
-from transformer.dialects import DIALECTS
+from transformer.dialects import DIALECTS, find_dialect
 from transformer.parser.machine import Dialect, Rule
 from workbench.cli.output import write
 from workbench.errors import UserError
@@ -24,7 +24,7 @@ def dialects(name: str | None, mermaid: bool) -> int:
             raise UserError("--mermaid draws one dialect: workbench dialects NAME --mermaid")
         lines = _columns([(dialect.name, dialect.summary) for dialect in DIALECTS.values()])
     else:
-        dialect = DIALECTS[known_dialect(name)]
+        dialect = find_dialect(known_dialect(name))
         lines = diagram(dialect) if mermaid else table(dialect)
     write("".join(f"{line}\n" for line in lines).encode("utf-8"))
     return 0

@@ -9,6 +9,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from transformer.dialects import DEFAULT
 from workbench import __version__
 from workbench.cli.config import config, init
 from workbench.cli.connect import Client, connect
@@ -30,7 +31,7 @@ UpstreamOption = Annotated[
     typer.Option("--upstream", "-u", metavar="URL|NAME", help="The model server, or one of workbench.toml."),
 ]
 DialectOption = Annotated[
-    str | None, typer.Option("--dialect", "-d", help="How its models write calls; default passthrough.")
+    str | None, typer.Option("--dialect", "-d", help=f"How its models write calls; default {DEFAULT}.")
 ]
 PortOption = Annotated[int | None, typer.Option("--port", "-p", help="Default 8788; 0 takes a free one.")]
 LibraryOption = Annotated[str | None, typer.Option("--library", metavar="DIR", help="Where tapes are kept.")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from transformer.dialects import DIALECTS
+from transformer.dialects import EXAMPLE, find_dialect
 from transformer.records import Finding
 from transformer.request.prompt import BUILTIN_TEMPLATES
 from transformer.request.request import transform_request
@@ -22,7 +22,7 @@ from workbench.cli.output import (
 from workbench.config.reading import read_settings
 from workbench.errors import UserError
 from workbench.tape.inputs import load, parse_json, read_file
-from workbench.tape.recipe import Recipe, Wishes, make_recipe, read_switches
+from workbench.tape.recipe import Recipe, Wishes, known_dialect, make_recipe, read_switches
 from workbench.text import json_text, say
 
 Show: TypeAlias = Literal["body", "system", "diff"]
@@ -42,7 +42,7 @@ def prompt(
     if file is None:
         raise UserError(
             "which request? Give a JSON file with a request body, as in\n"
-            "  workbench prompt request.json --dialect roo-xml"
+            f"  workbench prompt request.json --dialect {EXAMPLE}"
         )
     body, header = _request(file)
     settings = read_settings()
@@ -64,10 +64,12 @@ def prompt(
 def _print_template(dialect: str, file: str | None) -> int:
     if file is not None:
         raise UserError("--template prints a template and reads no request; leave one of the two out")
-    if dialect not in BUILTIN_TEMPLATES:
-        known = ", ".join(BUILTIN_TEMPLATES)
-        raise UserError(f"there is no template for {dialect!r}; there is one for {known}")
-    write(BUILTIN_TEMPLATES[dialect].encode("utf-8"))
+    template = find_dialect(known_dialect(dialect)).template
+    if template is None:
+        raise UserError(
+            f"there is no template for {dialect!r}; there is one for {', '.join(BUILTIN_TEMPLATES)}"
+        )
+    write(template.encode("utf-8"))
     return 0
 
 
@@ -109,7 +111,7 @@ def _output(body: dict[str, Any], new: dict[str, Any], out: Show) -> Iterable[Se
 def _notes(
     body: dict[str, Any], new: dict[str, Any], recipe: Recipe, out: Show, template_file: str | None
 ) -> Iterable[str]:
-    tools = recipe.policy.over(DIALECTS[recipe.dialect].policy).tools
+    tools = recipe.policy.over(find_dialect(recipe.dialect).policy).tools
     if out == "system" and system_text(new) is None:
         yield "no system message goes upstream"
     if new is body:

@@ -12,6 +12,7 @@ from typing import Any
 
 from platformdirs import user_data_path
 
+from transformer.dialects import DEFAULT, DIALECTS, EXAMPLE
 from transformer.policy import Policy
 from workbench.config import kinds
 from workbench.config.kinds import Kind
@@ -38,7 +39,7 @@ class Upstream:
 
     name: str
     url: str
-    dialect: str = "passthrough"
+    dialect: str = DEFAULT
     policy: Policy = field(default_factory=Policy)
     api_key_env: str | None = None
     api_key: str | None = field(default=None, repr=False)
@@ -139,6 +140,10 @@ class Key:
             raise UserError(f"{subject} is {self.kind.wanted}, such as {self.example}{found}") from None
 
 
+# The upstream of the examples below is one whose model is known to speak a certain dialect.
+_OF_A_MODEL = next(dialect.name for dialect in DIALECTS.values() if dialect.models)
+
+
 def _table(*keys: Key) -> Mapping[str, Key]:
     return {key.name: key for key in keys}
 
@@ -153,7 +158,7 @@ PLAIN = _table(
         '["workstation.lan"]'),
     Key("allow_origins", kinds.NAMES, "Web pages that may call the proxy.", '["http://localhost:3000"]'),
     Key("dialect", kinds.DIALECT, "How models write calls, for upstreams that do not say it.",
-        '"roo-xml"', "--dialect"),
+        f'"{EXAMPLE}"', "--dialect"),
     Key("default", kinds.NAME, "The upstream for models that no other one serves.", '"qwen"'),
     Key("library", kinds.PATH, "The folder of the tapes, relative to this file.", '"tapes"', "--library"),
     Key("keep_days", kinds.DAYS, "Tapes older than this are deleted, unless they are marked.", "30"),
@@ -175,13 +180,14 @@ PLAIN = _table(
 
 PROMPTS = Key(
     "prompts", kinds.PROMPTS, "Edited prompt templates by dialect, relative to this file.",
-    '{ roo-xml = "mine.jinja" }',
+    f'{{ {EXAMPLE} = "mine.jinja" }}',
 )  # fmt: skip
 
 UPSTREAM = _table(
     Key("url", kinds.URL, "The base URL of the server's API, with or without /v1.",
         '"http://127.0.0.1:8000/v1"'),
-    Key("dialect", kinds.DIALECT, "How its models write calls: see `workbench dialects`.", '"qwen3-coder"'),
+    Key("dialect", kinds.DIALECT, "How its models write calls: see `workbench dialects`.",
+        f'"{_OF_A_MODEL}"'),
     Key("policy", kinds.POLICY, "Switches of the dialect: see `workbench dialects NAME`.",
         '{ malformed = "repair" }'),
     Key("api_key_env", kinds.VARIABLE, "The environment variable that holds the server's API key.",

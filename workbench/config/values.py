@@ -221,11 +221,12 @@ def policy(value: Any) -> Policy:
 
 
 def prompts(value: Any) -> dict[str, Path]:
+    """Files by dialect; one that is named as `module:NAME` may have a template as well."""
     try:
-        check_name(table(value), BUILTIN_TEMPLATES)
+        check_name([name for name in table(value) if ":" not in name], BUILTIN_TEMPLATES)
     except UnknownName as error:
         raise Unfit(str(error)) from None
-    return {name: path(file) for name, file in value.items()}
+    return {dialect(name) if ":" in name else name: path(file) for name, file in value.items()}
 
 
 def choice(value: Any) -> str | None:

@@ -8,6 +8,7 @@ import re
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from transformer.dialects import EXAMPLE
 from workbench.config.settings import Settings
 from workbench.errors import UserError
 from workbench.proxy.faults import Fault
@@ -164,7 +165,7 @@ def check_settings(settings: Settings) -> None:
     if not settings.upstreams:
         raise UserError(
             "there is no upstream to talk to: name one with --upstream http://127.0.0.1:8000/v1 --dialect "
-            "roo-xml, or write a workbench.toml with `workbench init`"
+            f"{EXAMPLE}, or write a workbench.toml with `workbench init`"
         )
     if not is_loopback(settings.listen) and settings.token is None:
         raise UserError(

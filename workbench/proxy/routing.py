@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from transformer.answer.chunks import dumps
 from transformer.answer.setting import call_ids
+from transformer.dialects import DEFAULT
 from transformer.policy import Policy
 from transformer.records import Finding
 from transformer.request.request import merged, transform_request
@@ -168,7 +169,7 @@ class PreparedExchange:
         incoming, upstream = self.incoming, self.outgoing.upstream
         return make_header(
             f"{incoming.method} {incoming.path}",
-            upstream.dialect if incoming.is_chat else "passthrough",
+            upstream.dialect if incoming.is_chat else DEFAULT,
             policy=upstream.policy.said() or None,
             model=incoming.model,
             started=self.started,

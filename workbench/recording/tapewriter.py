@@ -19,7 +19,16 @@ from workbench.library.summary import columns_of_header, columns_of_summary, wor
 from workbench.library.tapefiles import TAPES, TapeFile, make_folder, new_id, tape_path
 from workbench.recording.recording import Item, Op, Recording
 from workbench.recording.redaction import Masker, Piece, Redaction, own_credentials
-from workbench.tape.format import End, Side, data_line, end_line, finding_line, line, lost_line, status_line
+from workbench.tape.format import (
+    End,
+    Side,
+    data_line,
+    encode_line,
+    end_line,
+    finding_line,
+    lost_line,
+    status_line,
+)
 
 # How long a line waits for the rest of what may be a secret.
 HOLD = 0.04
@@ -135,7 +144,7 @@ class TapeWriter:
         self.ended = False
         clean = redaction.line(header)
         self.row: dict[str, Any] = columns_of_header(clean) | _NEW
-        self._header = line(clean)
+        self._header = encode_line(clean)
         self._redaction = redaction
         self._queue = LineQueue(redaction)
         self._lost = (0, 0)  # lines, bytes
@@ -177,7 +186,9 @@ class TapeWriter:
     def miss(self, now: float, t: float, lines: int, payload: int) -> None:
         """So much never came here: it stands on the tape where it belongs."""
         self._lose(lines, payload)
-        self._queue.line(now, t, line(lost_line(t, lines, payload)), Weight(lines, payload, counted=True))
+        self._queue.line(
+            now, t, encode_line(lost_line(t, lines, payload)), Weight(lines, payload, counted=True)
+        )
 
     def _read(self, now: float, t: float, data: bytes) -> None:
         row = self.row
@@ -193,13 +204,15 @@ class TapeWriter:
         if side == "client":
             self.row["status"] = status
         clean = [(name, value) for name, value in self._redaction.headers(headers)]
-        self._queue.line(now, t, line(status_line(t, side, status, clean)))
+        self._queue.line(now, t, encode_line(status_line(t, side, status, clean)))
 
     def _finding(self, now: float, t: float, code: str, level: str, message: str, where: str) -> None:
         self._noticed[code] = self._noticed.get(code, 0) + 1
         self._levels[code] = level
         self._count({})
-        self._queue.line(now, t, line(finding_line(t, code, level, self._redaction.text(message), where)))
+        self._queue.line(
+            now, t, encode_line(finding_line(t, code, level, self._redaction.text(message), where))
+        )
 
     def _update(self, columns: Mapping[str, Any]) -> None:
         columns = columns_of_summary(self._redaction.line(columns))
@@ -250,7 +263,7 @@ class TapeWriter:
         ready = self._queue.take(now)
         if not ready.weights:
             return
-        gap = line(lost_line(ready.t, *self._gap)) if any(self._gap) else b""
+        gap = encode_line(lost_line(ready.t, *self._gap)) if any(self._gap) else b""
         count = 0
         if self.file.exists:
             count, self.error = self.file.append(gap + ready.data)
@@ -267,8 +280,8 @@ class TapeWriter:
         t, how, summary = self._end
         if any(self._lost):
             summary |= {"lost": {"lines": self._lost[0], "bytes": self._lost[1]}}
-        gap = line(lost_line(t, *self._gap)) if any(self._gap) else b""
-        written, self.error = self.file.append(gap + line(end_line(t, how, **summary)))
+        gap = encode_line(lost_line(t, *self._gap)) if any(self._gap) else b""
+        written, self.error = self.file.append(gap + encode_line(end_line(t, how, **summary)))
         if written:
             self._gap = (0, 0)
         self.ended = self.error is None

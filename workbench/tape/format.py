@@ -1,17 +1,23 @@
 """The format of a tape: one exchange with a model as JSON Lines, chunk-exact, so that it can be replayed.
 
-The first line is the header: an object with the key `tape` and all that a replay needs. Then one object a
-line: `read` (a piece from upstream, `read64` when the cut is not UTF-8 by itself), `sent` (a piece to the
-client), `status` with `headers` and `side`, `finding` (what the proxy itself noticed), `lost` (how much could
-not be recorded here), and last `end`. Lines of other kinds and unknown keys are kept. This is the only place
-where lines are written and read; the recorder has a faster way to write the two frequent kinds (`data_line`),
-which gives the same bytes.
+The first line is the header: an object with the key `tape`, whose value is the version, and with all that a
+replay needs (`_HEADER_ORDER`). Every other line is an object with the time `t`, in seconds since the exchange
+began, and with the keys of its kind:
+
+    read     a piece from upstream; as `read64`, in Base64, where the piece by itself is not UTF-8
+    sent     a piece to the client, likewise `sent64`; `by` names who made it where the transformer did not
+    status   an HTTP status, with `headers` (pairs) and `side`: "upstream" or "client"
+    finding  a code, with `level`, `message` and `where`: what the proxy noticed and no replay can find again
+    lost     {"lines", "bytes"}: how much before this line could not be recorded
+    end      the last line: "done", "eof", "error" or "cancelled", and a summary of the exchange
+
+Lines of other kinds and unknown keys are kept. Lines are written and read here and nowhere else: `dump_line`
+writes them as a person likes to read them, `encode_line` and `data_line` are compact and fast.
 """
 
 from __future__ import annotations
 
 import base64
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,13 +26,13 @@ from typing import Any, Literal, TypeAlias
 
 import orjson
 
-from workbench.text import is_visible, json_text
+from workbench.text import is_visible, json_object, json_text
 
 VERSION = 1
 BOM = b"\xef\xbb\xbf"
 # How a tape begins, even one whose first line was cut off.
 HEADER = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"tape"\s*:')
-_FOREVER = 1 << 62
+_LATEST = 1 << 62
 
 Kind: TypeAlias = Literal["read", "sent", "status", "finding", "lost", "end", "other", "damaged"]
 Side: TypeAlias = Literal["upstream", "client"]
@@ -62,8 +68,8 @@ class Line:
     def t(self) -> float:
         """Seconds since the exchange began; 0 where the line doesn't say."""
         t = self.value.get("t")
-        # It may be infinite, or no number, or too long for a float: a tape is data from anywhere.
-        return float(t) if isinstance(t, int | float) and abs(t) < _FOREVER else 0.0
+        # It may be infinite, or not a number, or too long for a float: a tape is data from anywhere.
+        return float(t) if isinstance(t, int | float) and abs(t) < _LATEST else 0.0
 
     @property
     def data(self) -> bytes:
@@ -96,7 +102,7 @@ class Tape:
 
     @property
     def end(self) -> Line | None:
-        return next(iter(self.of("end")), None)
+        return next((line for line in self.lines if line.kind == "end"), None)
 
 
 class TapeReader:
@@ -121,13 +127,13 @@ class TapeReader:
 
     def settle(self) -> list[Line]:
         """For now there is no more: a last line without line feed counts if it is whole, else it may grow."""
-        whole = self.rest.rstrip().endswith(b"}") and _parse(self.rest.removeprefix(BOM)) is not None
+        whole = self.rest.rstrip().endswith(b"}") and json_object(self.rest) is not None
         return self.close() if whole else []
 
     def close(self) -> list[Line]:
         """At the end of the file: a last line without line feed counts if it is whole, else it is named."""
         rest, self.rest = self.rest, b""
-        if rest.strip() and self.header is not None and _parse(rest) is None:
+        if rest.strip() and self.header is not None and json_object(rest) is None:
             self.problems.append(f"line {self._number + 1}, the last one, is only half written")
             self.rest = rest
             return []
@@ -141,7 +147,7 @@ class TapeReader:
         if self.header is None:
             self.header = self._read_header(text)
             return None
-        value = _parse(text)
+        value = json_object(text)
         why = "is not a JSON object" if value is None else _fault(value)
         if value is None or why:
             self.problems.append(f"line {self._number} {why}")
@@ -149,11 +155,11 @@ class TapeReader:
         return Line(value)
 
     def _read_header(self, text: bytes) -> dict[str, Any]:
-        value = _parse(text.removeprefix(BOM))
+        value = json_object(text)
         if value is None and HEADER.match(text):
             raise TapeError("this is not a tape that can be read: its first line is half written")
         if value is None or "tape" not in value:
-            raise TapeError('this is not a tape: its first line is no JSON object with the key "tape"')
+            raise TapeError('this is not a tape: its first line is not a JSON object with the key "tape"')
         if value["tape"] != VERSION:
             self.problems.append(
                 f"this is a tape of version {value['tape']!r}, read as one of version {VERSION}"
@@ -178,16 +184,7 @@ def read_tape(source: str | Path | bytes) -> Tape:
     return Tape(reader.header, tuple(lines), complete, "; ".join(problems) or None)
 
 
-def dump_tape(tape: Tape) -> bytes:
-    """The whole tape as a file holds it. What was half written is not written again."""
-    return dump_line(tape.header) + b"".join(dump_line(line) for line in tape.lines)
-
-
-def dump_line(line: Line | Mapping[str, Any]) -> bytes:
-    """One line, or the header, ready to be appended to a file."""
-    if isinstance(line, Line):
-        return (line.raw if line.raw is not None else _encode(line.value)) + b"\n"
-    return _encode(line) + b"\n"
+# -- the lines
 
 
 def make_header(about: str, dialect: str, **more: Any) -> dict[str, Any]:
@@ -199,12 +196,12 @@ def make_header(about: str, dialect: str, **more: Any) -> dict[str, Any]:
 
 def read_line(t: float, data: bytes) -> Line:
     """A piece from upstream."""
-    return Line(_at(t) | _packed("read", data))
+    return Line(_data("read", t, data))
 
 
 def sent_line(t: float, data: bytes, by: str | None = None) -> Line:
     """A piece to the client; `by` names who sent it when the transformer did not (a heartbeat, an error)."""
-    return Line(_at(t) | _packed("sent", data) | ({"by": by} if by is not None else {}))
+    return Line(_data("sent", t, data, by))
 
 
 def status_line(t: float, side: Side, status: int, headers: Iterable[tuple[str, str]] = ()) -> Line:
@@ -213,7 +210,7 @@ def status_line(t: float, side: Side, status: int, headers: Iterable[tuple[str, 
 
 
 def finding_line(t: float, code: str, level: str, message: str, where: str) -> Line:
-    """What was noticed outside the answer, `where` is "request" or "proxy": a replay cannot find it again."""
+    """What was noticed outside the answer; `where` is "request" or "proxy"."""
     return Line(_at(t) | {"finding": code, "level": level, "message": message, "where": where})
 
 
@@ -231,11 +228,15 @@ def _at(t: float) -> dict[str, Any]:
     return {"t": round(t, 6)}
 
 
-def _packed(key: str, data: bytes) -> dict[str, str]:
+def _data(kind: Literal["read", "sent"], t: float, data: bytes, by: str | None = None) -> dict[str, Any]:
+    value = _at(t)
     try:
-        return {key: data.decode("utf-8")}
+        value[kind] = data.decode()
     except UnicodeDecodeError:
-        return {f"{key}64": base64.b64encode(data).decode("ascii")}
+        value[f"{kind}64"] = base64.b64encode(data).decode("ascii")
+    if by is not None:
+        value["by"] = by
+    return value
 
 
 def _payload(value: Mapping[str, Any], kind: str) -> bytes:
@@ -256,54 +257,47 @@ def _fault(value: Mapping[str, Any]) -> str:
     return ""
 
 
-def _parse(text: bytes) -> dict[str, Any] | None:
-    # A hostile line may also nest too deep or hold a number too long to convert: damaged, not a crash.
-    try:
-        value = json.loads(text.decode("utf-8"))
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _encode(value: Mapping[str, Any]) -> bytes:
-    return json_text(dict(value)).encode("utf-8")
-
+# -- lines -> bytes
 
 _LINE_END = orjson.OPT_APPEND_NEWLINE
 # A long text is looked through in pieces: one search in C would keep the relay from running meanwhile.
 _PIECE = 1 << 15
 
 
-def data_line(key: str, t: float, data: bytes, by: str | None = None) -> bytes:
-    """A `read` or `sent` line: what `dump_line` would write, at a tenth of the cost."""
-    value: dict[str, Any] = {"t": round(t, 6)}
-    try:
-        text = value[key] = data.decode()
-    except UnicodeDecodeError:
-        text = ""
-        value[f"{key}64"] = base64.b64encode(data).decode("ascii")
-    if by is not None:
-        value["by"] = by
-    if text.isascii() and "\x7f" not in text:
-        return orjson.dumps(value, option=_LINE_END)
-    return _checked(value, text)
+def dump_tape(tape: Tape) -> bytes:
+    """The whole tape as a file holds it. What was half written is not written again."""
+    return dump_line(tape.header) + b"".join(dump_line(line) for line in tape.lines)
 
 
-def line(value: Mapping[str, Any] | Line) -> bytes:
-    """Any other line, or the header."""
-    value = dict(value.value if isinstance(value, Line) else value)
+def dump_line(line: Line | Mapping[str, Any]) -> bytes:
+    """One line, or the header, ready to be appended to a file."""
+    if isinstance(line, Line) and line.raw is not None:
+        return line.raw + b"\n"
+    return json_text(_plain(line)).encode("utf-8") + b"\n"
+
+
+def encode_line(line: Line | Mapping[str, Any]) -> bytes:
+    """The same line, or header, written compactly and fast."""
+    value = _plain(line)
     try:
         data = orjson.dumps(value, option=_LINE_END)
     except orjson.JSONEncodeError:  # a long integer, half a surrogate pair: the slow way knows them
         return dump_line(value)
-    if data.isascii() and b"\x7f" not in data:
-        return data
-    return data if _visible(data.decode()) else dump_line(value)
+    return data if _is_safe(data.decode()) else dump_line(value)
 
 
-def _checked(value: dict[str, Any], text: str) -> bytes:
-    return orjson.dumps(value, option=_LINE_END) if _visible(text) else dump_line(value)
+def data_line(kind: Literal["read", "sent"], t: float, data: bytes, by: str | None = None) -> bytes:
+    """A `read` or `sent` line as `encode_line` writes it; only the piece itself has to be looked through."""
+    value = _data(kind, t, data, by)
+    return orjson.dumps(value, option=_LINE_END) if _is_safe(value.get(kind, "")) else dump_line(value)
 
 
-def _visible(text: str) -> bool:
+def _plain(line: Line | Mapping[str, Any]) -> dict[str, Any]:
+    return dict(line.value if isinstance(line, Line) else line)
+
+
+def _is_safe(text: str) -> bool:
+    """Whether nothing in it steers a terminal, or would be written otherwise by `dump_line`."""
+    if text.isascii():
+        return "\x7f" not in text
     return all(is_visible(text[at : at + _PIECE]) for at in range(0, len(text), _PIECE))

@@ -1,5 +1,5 @@
-"""What a user hands in (a tape, an SSE stream, a whole completion or plain model text), how it is cut into
-reads, and its conversion from beginning to end.
+"""What a user hands in (a tape, an SSE stream, a whole completion or plain text of a model): how it is
+recognised, how it is cut into reads, and its conversion from beginning to end.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, AnyStr, Literal, TypeAlias
 
 from transformer.answer.stream import StreamTransformer
+from transformer.dialects import EXAMPLE
 from transformer.journal import Keep
 from transformer.records import Finding, Record
 from transformer.sse import DONE, encode
@@ -23,7 +24,7 @@ from workbench.errors import UserError
 from workbench.files import resolve
 from workbench.tape.format import BOM, HEADER, Tape, TapeError, read_tape
 from workbench.tape.recipe import Recipe
-from workbench.text import json_text
+from workbench.text import json_object, json_text
 
 Kind: TypeAlias = Literal["sse", "text", "tape", "json"]
 
@@ -79,7 +80,7 @@ def recognise(data: bytes) -> Kind:
         return "tape"
     if not data.strip() or _is_stream(data.removeprefix(BOM)):
         return "sse"
-    value = _object(data) or {}
+    value = json_object(data) or {}
     if isinstance(value.get("error"), dict):
         return "sse"  # what a server says instead of a stream: the transformer knows what to make of it
     return "json" if _is_completion(value) else "text"
@@ -119,7 +120,7 @@ def _standard_input() -> bytes:
     if sys.stdin is None or sys.stdin.isatty():
         raise UserError(
             "nothing to read: give a FILE, or pipe a stream in, as in\n"
-            "  curl -N … | workbench transform --dialect roo-xml"
+            f"  curl -N … | workbench transform --dialect {EXAMPLE}"
         )
     try:
         return sys.stdin.buffer.read()
@@ -150,21 +151,21 @@ def _body(tape: Tape) -> dict[str, Any] | None:
     request = tape.header.get("request")
     if not isinstance(request, dict) or request.get("stream"):
         return None
-    body = _object(b"".join(tape.reads)) or {}
+    body = json_object(b"".join(tape.reads)) or {}
     return body if _is_completion(body) else None
 
 
 def _completion(data: bytes) -> Input:
-    body = _object(data)
+    body = json_object(data)
     if body is None or not _is_completion(body):
-        raise UserError('this is not a completion: it is no JSON object with a list of "choices"')
+        raise UserError('this is not a completion: it is not a JSON object with a list of "choices"')
     return Input("json", data, body=body)
 
 
 def _is_tape(data: bytes) -> bool:
     # Its first line may be half written, then it is still a tape to the reader's eye: a damaged one.
     first = data.removeprefix(BOM).lstrip().partition(b"\n")[0]
-    value = _object(first)
+    value = json_object(first)
     return bool(HEADER.match(first)) if value is None else "tape" in value
 
 
@@ -185,14 +186,6 @@ def _is_utf8(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _object(data: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 # The line ends of SSE, and no others: str.splitlines() would also cut at U+2028, which JSON may hold raw.

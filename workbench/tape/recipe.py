@@ -1,8 +1,9 @@
-"""How an answer is to be converted: what a tape's header says, and what the user wants otherwise."""
+"""How an answer is to be converted: what a tape's header says, and what the user wants instead."""
 
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,10 +11,12 @@ from typing import Any
 from transformer.answer.setting import call_ids
 from transformer.answer.stream import StreamTransformer
 from transformer.answer.whole import MessageTransformer
-from transformer.dialects import DIALECTS
+from transformer.dialects import DIALECTS, UnknownDialect, find_dialect
 from transformer.journal import Keep
 from transformer.policy import Policy, PolicyError
 from workbench.errors import UserError
+
+_MODULE_NAME = "module:NAME is a Dialect in a module that Python can import"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +47,18 @@ class Recipe:
         )
 
     def message(self, records: Keep) -> MessageTransformer:
-        """Its twin for an answer that came in one piece."""
+        """The same for an answer that came in one piece."""
         return MessageTransformer(
             self.dialect, self.tools, self.policy, self.request, self.ids, self.now, records
         )
 
 
 def make_recipe(header: Mapping[str, Any], wishes: Wishes) -> Recipe:
-    """From a tape's header (an empty one, when it is no tape) and the wishes, which win."""
+    """From a tape's header (an empty one, where there is no tape) and the wishes, which win."""
     request = wishes.request if wishes.request is not None else _object(header, "request")
     seed = header.get("ids")
     return Recipe(
-        dialect=known_dialect(wishes.dialect or header.get("dialect")),
+        dialect=known_dialect(wishes.dialect) if wishes.dialect else _dialect_on_tape(header.get("dialect")),
         policy=_policy(_object(header, "policy") or {}, wishes.switches),
         tools=wishes.tools if wishes.tools is not None else _tools(request),
         request=dict(request) if request is not None else None,
@@ -65,7 +68,7 @@ def make_recipe(header: Mapping[str, Any], wishes: Wishes) -> Recipe:
 
 
 def wished(header: Mapping[str, Any], wishes: Wishes) -> dict[str, Any]:
-    """The header of the tape that it would have been, had all been as the wishes say."""
+    """The header of the tape as it would be, had the exchange gone as the wishes say."""
     changed = dict(header)
     if wishes.dialect is not None:
         changed["dialect"] = wishes.dialect
@@ -81,14 +84,27 @@ def wished(header: Mapping[str, Any], wishes: Wishes) -> dict[str, Any]:
 
 
 def known_dialect(name: object) -> str:
-    """The name of a dialect that exists, or a UserError that helps to find it."""
+    """The name of a dialect that exists, or a UserError that helps to find it. `module:NAME` is imported."""
     if name is None:
         raise UserError(f"which dialect does the model speak? --dialect is one of {', '.join(DIALECTS)}")
-    if isinstance(name, str) and name in DIALECTS:
+    if isinstance(name, str) and (name in DIALECTS or ":" in name):
+        try:
+            find_dialect(name)
+        except UnknownDialect as error:
+            raise UserError(f"{error} ({_MODULE_NAME})") from None
         return name
     near = difflib.get_close_matches(str(name).lower(), DIALECTS, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(DIALECTS)}"
     raise UserError(f"there is no dialect {name!r}; {hint} (workbench dialects lists them)")
+
+
+def _dialect_on_tape(name: object) -> str:
+    """A tape may come from anywhere: what it names is not imported unless somebody here has named it, too."""
+    if isinstance(name, str) and name not in DIALECTS and ":" in name:
+        module = name.partition(":")[0]
+        if module not in sys.modules:
+            raise UserError(f"the tape's dialect is {name!r}, which is not loaded: --dialect {name} loads it")
+    return known_dialect(name)
 
 
 def read_switches(pairs: Iterable[str]) -> dict[str, str]:

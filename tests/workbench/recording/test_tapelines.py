@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.tape.format import Line, data_line, dump_line, line, read_line, sent_line
+from workbench.tape.format import Line, data_line, dump_line, encode_line, read_line, sent_line
 
 HIDDEN = {"\x1b", "\x7f", "\u009b", "\u202e", "\u2028", "\ufeff", "\U000e0041"}
 
@@ -27,7 +27,7 @@ def test_reads_and_writes(data: bytes, t: float, by: str | None):
 @pytest.mark.parametrize("character", sorted(HIDDEN))
 def test_nothing_that_steers_a_terminal(character: str):
     for text in (f"x{character}", "é" * 40_000 + character, character + "é" * 40_000):
-        for written in (data_line("read", 1, text.encode()), line({"tape": 1, "about": text})):
+        for written in (data_line("read", 1, text.encode()), encode_line({"tape": 1, "about": text})):
             assert character not in written.decode()
             assert text in json.loads(written).values()
 
@@ -45,6 +45,6 @@ VALUES = st.recursive(
 
 @given(st.dictionaries(st.text(), VALUES.filter(lambda value: "inf" not in repr(value)), max_size=4))
 def test_headers(value: dict[str, Any]):
-    written = line(value)
+    written = encode_line(value)
     assert json.loads(written) == json.loads(dump_line(value)) == value
     assert written.count(b"\n") == 1
