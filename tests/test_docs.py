@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import runpy
-from pathlib import Path
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+from tests.support.project import ROOT
+
+DOCS = ROOT / "docs"
 
 
 def test_the_dialects_page_shows_the_tables_that_run() -> None:

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import workbench
+from tests.support.project import ROOT
 
-ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CI = ROOT / ".ci" / "run"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -7,30 +7,23 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from samples import build
 from samples.cases import CASES, Case, Outcome
-from tests.helpers import (
-    Result,
-    check_records,
-    codes,
-    every_split,
-    message_behind,
-    message_result,
-    results,
-    upstream_events,
-)
+from tests.support.client import Result, message_result, results
+from tests.support.cuts import codes, every_split
+from tests.support.project import SAMPLES
+from tests.support.spans import check_records
+from tests.support.streams import message_behind, upstream_events
 from transformer import Delta, StreamTransformer
 from transformer.journal import Keep
 from workbench.tape.format import Tape, read_tape
 from workbench.tape.inputs import Chunking
 from workbench.tape.recipe import Wishes, make_recipe
 
-SAMPLES = Path(__file__).parents[1] / "samples"
 FILES = sorted(path.relative_to(SAMPLES).as_posix() for path in SAMPLES.glob("*/*.jsonl"))
 TABLE = {f"{dialect}/{case.name}.jsonl": case for dialect, cases in CASES.items() for case in cases}
 FAILURES = {*range(1, 29), *range(56, 61)}  # those of FAILURES.md that concern these dialects

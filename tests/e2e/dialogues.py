@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.answers import Answer, Send, stream
-from tests.connection import Seen
-from tests.helpers import JSON, META, stream_of
+from tests.support.streams import JSON, META, stream_of
+from tests.support.upstream.answers import Answer, Send, stream
+from tests.support.upstream.connection import Seen
 from workbench.tape.inputs import Chunking
 
 TITLE = "You are a title generator"

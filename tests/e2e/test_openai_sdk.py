@@ -13,13 +13,13 @@ import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
-from tests.answers import Answer, Close, failure, stream, whole
-from tests.connection import Seen
 from tests.e2e.dialogues import Call, written
 from tests.e2e.replays import check_replay
-from tests.helpers import JSON, META, message, stream_of, tool
-from tests.proxies import Proxy, running_proxy
-from tests.upstream import ScriptedUpstream, free_port
+from tests.support.proxies import Proxy, running_proxy
+from tests.support.streams import JSON, META, message, stream_of, tool
+from tests.support.upstream.answers import Answer, Close, failure, stream, whole
+from tests.support.upstream.connection import Seen
+from tests.support.upstream.server import ScriptedUpstream, free_port
 from workbench.tape.format import Tape
 from workbench.tape.inputs import Chunking
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.answers import Answer, Close, Reset, Step, failure, stream
 from tests.e2e.dialogues import Call, Dialogue, Turn
 from tests.e2e.opencode import KEY, Ran, run_opencode
 from tests.e2e.replays import check_replay
-from tests.helpers import META, stream_of
-from tests.proxies import running_proxy
-from tests.upstream import ScriptedUpstream
+from tests.support.proxies import running_proxy
+from tests.support.streams import META, stream_of
+from tests.support.upstream.answers import Answer, Close, Reset, Step, failure, stream
+from tests.support.upstream.server import ScriptedUpstream
 from workbench.tape.format import Tape, dump_tape
 
 DIALECTS = ("roo-xml", "qwen3-coder", "kimi-k2")

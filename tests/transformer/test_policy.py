@@ -8,21 +8,9 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from tests.helpers import (
-    JSON,
-    Result,
-    check_every_split,
-    chunk,
-    codes,
-    events_of,
-    message,
-    message_result,
-    run,
-    sse,
-    stream_of,
-    tool,
-    transform,
-)
+from tests.support.client import Result, events_of, message_result
+from tests.support.cuts import check_every_split, codes, run, transform
+from tests.support.streams import JSON, chunk, message, sse, stream_of, tool
 from transformer import DIALECTS, Policy, PolicyError, StreamTransformer, transform_message
 from transformer.policy import CHOICES
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import check_every_split, chunk, sse
+from tests.support.cuts import check_every_split
+from tests.support.streams import chunk, sse
 from transformer.provenance import Path, SourceMap, byte_offsets, locate, resolve
 from transformer.records import Event, Span
 

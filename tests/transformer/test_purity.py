@@ -8,12 +8,12 @@ import importlib
 import re
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.support.project import ROOT
+
 SOURCES = sorted((ROOT / "transformer").rglob("*.py"))
 NAMES = [str(path.relative_to(ROOT)) for path in SOURCES]
 

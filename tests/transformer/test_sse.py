@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import every_split
+from tests.support.cuts import every_split
 from transformer.sse import DONE, Frame, SSEDecoder, encode
 
 BOM = b"\xef\xbb\xbf"

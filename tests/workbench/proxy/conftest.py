@@ -1,93 +1,12 @@
-"""A real proxy between a scripted upstream and a real HTTP client, for all tests of a module."""
+"""One proxy for all tests of a module."""
 
 from __future__ import annotations
 
-import itertools
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
-import httpx
 import pytest
 
-from tests.helpers import tool
-from tests.proxies import Proxy, running_proxy
-from tests.upstream import Answer, ScriptedUpstream
-from workbench.tape.format import Tape
-
-TOOLS = [tool("read_file", {"path": {"type": "string"}})]
-CALL = "Hello\n<read_file>\n<path>a.py</path>\n</read_file>"
-# Waits that a test can afford; every one of them is far from the next.
-QUICK = "heartbeat = 0.25\nhead_wait = 0.5\nsilence = 1.0\ngrace = 0.6\nidle_timeout = 3\n"
-_numbers = itertools.count()
-
-
-@dataclass
-class Bench:
-    """One upstream, one proxy, one client. Each request is a session of its own: so its tape is found."""
-
-    upstream: ScriptedUpstream
-    proxy: Proxy
-    client: httpx.Client
-    session: str = field(default="")
-
-    def ask(self, *answers: Answer, stream: bool = True, tools: Any = TOOLS, **more: Any) -> httpx.Response:
-        """A chat request, and its whole answer."""
-        self.upstream.answer(*answers)
-        return self.client.post("/v1/chat/completions", json=self.body(stream, tools), **self.options(more))
-
-    @contextmanager
-    def asking(self, *answers: Answer, tools: Any = TOOLS, **more: Any) -> Iterator[httpx.Response]:
-        """A streamed request whose answer is still coming."""
-        self.upstream.answer(*answers)
-        with self.client.stream(
-            "POST", "/v1/chat/completions", json=self.body(True, tools), **self.options(more)
-        ) as response:
-            yield response
-
-    def body(self, stream: bool = True, tools: Any = TOOLS) -> dict[str, Any]:
-        offered = {} if tools is None else {"tools": tools}
-        return {"model": "m", "stream": stream, "messages": [{"role": "user", "content": "hi"}], **offered}
-
-    def options(self, more: dict[str, Any]) -> dict[str, Any]:
-        self.session = f"ses_{next(_numbers)}"
-        headers = {"x-session-id": self.session, **more.pop("headers", {})}
-        return {"headers": headers, **more}
-
-    def tape(self, session: str | None = None, complete: bool = True) -> Tape:
-        """The tape of the last request (or of that session), when it is complete."""
-        wanted = session or self.session
-
-        def found() -> Tape | None:
-            tapes = [tape for tape in self.proxy.tapes() if tape.header.get("session") == wanted]
-            return next((tape for tape in tapes if tape.complete or not complete), None)
-
-        tape: Tape = wait_for(found, f"the tape of {wanted}")
-        return tape
-
-
-def wait_for(condition: Callable[[], Any], what: str, timeout: float = 10) -> Any:
-    """The condition's value as soon as it is true."""
-    end = time.monotonic() + timeout
-    while not (value := condition()):
-        assert time.monotonic() < end, f"{what} did not happen within {timeout} s"
-        time.sleep(0.005)
-    return value
-
-
-@contextmanager
-def running_bench(
-    folder: Path, dialect: str = "roo-xml", toml: str = QUICK, flags: tuple[str, ...] = (), **more: Any
-) -> Iterator[Bench]:
-    with (
-        ScriptedUpstream() as upstream,
-        running_proxy(folder, upstream, dialect, *flags, toml=toml, **more) as proxy,
-        httpx.Client(base_url=proxy.base, timeout=30, trust_env=False) as client,
-    ):
-        yield Bench(upstream, proxy, client)
+from tests.support.bench import Bench, running_bench
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,12 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.helpers import result, stream_of
-from tests.proxies import running_proxy
-from tests.upstream import Answer, Gate, ScriptedUpstream, Send, stream
-from tests.workbench.proxy.conftest import CALL, QUICK, TOOLS, Bench, running_bench, wait_for
-from tests.workbench.proxy.test_relay import HEAD
+from tests.support.bench import CALL, HEAD, QUICK, TOOLS, Bench, running_bench, wait_for
+from tests.support.client import result
+from tests.support.proxies import running_proxy
+from tests.support.streams import stream_of
+from tests.support.upstream.answers import Answer, Gate, Send, stream
+from tests.support.upstream.server import ScriptedUpstream
 from workbench.proxy.registration import registered
 from workbench.tape.format import Tape
 

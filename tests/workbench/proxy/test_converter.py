@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.helpers import result, stream_of
-from tests.workbench.proxy.conftest import CALL, TOOLS
+from tests.support.bench import CALL, TOOLS
+from tests.support.client import result
+from tests.support.streams import stream_of
 from workbench.proxy.relay import Converter
 from workbench.tape.recipe import Recipe
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.proxies import running_proxy
-from tests.upstream import ScriptedUpstream, free_port, whole
-from tests.workbench.proxy.conftest import QUICK, Bench
+from tests.support.bench import QUICK, Bench
+from tests.support.proxies import running_proxy
+from tests.support.upstream.answers import whole
+from tests.support.upstream.server import ScriptedUpstream, free_port
 from workbench.proxy.guard import is_loopback
 
 MODELS = whole({"object": "list", "data": []})

@@ -15,33 +15,18 @@ import httpx
 import pytest
 import zstandard
 
-from tests.answers import Step
-from tests.helpers import chunk, message, message_result, result, sse, stream_of
-from tests.upstream import Answer, Finish, Flood, Gate, Head, Send, stream, whole
-from tests.workbench.proxy.conftest import CALL, TOOLS, Bench, wait_for
+from tests.support.bench import CALL, COMMENT, HEAD, TOOLS, Bench, by_transformer, replayed, wait_for
+from tests.support.client import message_result, result
+from tests.support.streams import chunk, message, sse, stream_of
+from tests.support.upstream.answers import Answer, Finish, Flood, Gate, Head, Send, Step, stream, whole
 from workbench.tape.format import Tape
-from workbench.tape.recipe import Wishes, make_recipe
 
 EVENTS = [Send(part + b"\n\n") for part in stream_of(CALL).split(b"\n\n")[:-1]]
 DATA = stream_of(CALL)
-HEAD = Head(200, [("content-type", "text/event-stream")])
-COMMENT = b": the workbench is waiting for upstream\n\n"
 
 
 def cut(data: bytes, size: int) -> list[bytes]:
     return [data[at : at + size] for at in range(0, len(data), size)]
-
-
-def replayed(tape: Tape) -> bytes:
-    """What the transformer makes of a tape's reads, today."""
-    t = make_recipe(tape.header, Wishes()).stream("findings")
-    out = b"".join(t.feed(read) for read in tape.reads)
-    assert tape.end is not None
-    return out + (t.fail(tape.end.value["error"]) if tape.end.value["end"] == "error" else t.finish())
-
-
-def by_transformer(tape: Tape) -> bytes:
-    return b"".join(line.data for line in tape.of("sent") if "by" not in line.value)
 
 
 def without_comments(data: Iterable[bytes]) -> bytes:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers import tool
+from tests.support.streams import tool
 from transformer import Policy
 from workbench.config.settings import Upstream
 from workbench.proxy.incoming import Incoming, below_v1, object_in

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import every_split
+from tests.support.cuts import every_split
 from workbench.recording.redaction import SHORTEST, Masker, Piece, secrets_of
 
 KEY = "sk-live-0123456789"

@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.project import ROOT
 from workbench.library.query import Library
 from workbench.library.summary import Row
 from workbench.recording import tapewriter as tapedeck
@@ -28,7 +29,6 @@ from workbench.recording.recorder import Recorder
 from workbench.recording.recording import Item, Recording
 from workbench.tape.format import Tape, make_header, read_tape
 
-ROOT = Path(__file__).parents[3]
 KEY = "sk-live-0123456789abcdef"
 EVENT = b'data: {"choices":[{"delta":{"content":"x"}}]}\n\n'
 MakeRecorder = Callable[..., Recorder]

@@ -1,0 +1,57 @@
+"""A row of a dialect's table of cases: what a model writes, and the content, calls and findings it gives."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeAlias
+
+from tests.support.client import message_result
+from tests.support.cuts import codes, run
+from tests.support.spans import check_records
+from tests.support.streams import message, sse, stream_of, tool
+from transformer import transform_message
+
+TEXT = {"type": "string"}
+WRITE = tool("write", {"path": TEXT, "content": TEXT}, required=["path"])
+EDIT = tool(
+    "edit",
+    {"path": TEXT, "tags": {"type": "array", "items": TEXT}, "count": {"type": "integer"}, "note": TEXT},
+    required=["path"],
+)
+READ = tool("read", {"path": TEXT})
+FREE = {"type": "function", "function": {"name": "free"}}
+TOOLS = [WRITE, EDIT, READ, FREE]
+
+# text -> content, calls, finding codes
+Calls: TypeAlias = list[tuple[str, dict[str, Any]]]
+Row: TypeAlias = tuple[str, str, Calls, list[str]]
+
+
+def deltas(*parts: str) -> bytes:
+    events = [{"choices": [{"index": 0, "delta": {"content": part}}]} for part in parts if part]
+    return sse(*events, {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+
+
+def check(dialect: str, row: Row, **kwargs: Any) -> None:
+    """The row holds whole, for every two-way cut of the text, and for every larger number of deltas."""
+    text, content, calls, expected = row
+    wanted = (content, [(name, compact(values)) for name, values in calls], expected)
+    kwargs = {"tools": TOOLS} | kwargs
+    cuts = [deltas(text[:at], text[at:]) for at in range(len(text))]
+    cuts += [stream_of(text, size) for size in (1, 2, 3, 7)]
+    for data in cuts:
+        got, transformer = run(dialect, data, records="findings", **kwargs)
+        assert (got.content, got.calls, codes(transformer)) == wanted, data
+        assert transformer.unaccounted == 0
+    data = stream_of(text, 4)
+    check_records(run(dialect, data, **kwargs)[1], data)
+    whole = message_result(transform_message(message(text), dialect=dialect, **kwargs))
+    assert (whole.content, whole.calls) == wanted[:2]
+
+
+def compact(values: dict[str, Any]) -> str:
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+
+
+def written(content: str) -> Calls:
+    return [("write", {"path": "a", "content": content})]

@@ -1,0 +1,61 @@
+"""Tapes for the tests of what stands on the player: all samples, also as whole messages, and made-up ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tests.support.streams import message_behind, tool
+from workbench.files import samples_dir
+from workbench.replay.player import Item, Pane, Player
+from workbench.tape.format import Line, Tape, end_line, make_header, read_line, read_tape
+
+SAMPLES = sorted(str(path.relative_to(samples_dir()))[:-6] for path in samples_dir().glob("*/*.jsonl"))
+DIALECTS = sorted({name.partition("/")[0] for name in SAMPLES})
+TOOLS = [tool("read_file", {"path": {"type": "string"}}), tool("bash", {"command": {"type": "string"}})]
+CALL = "Hello\n<read_file>\n<path>a.py</path>\n</read_file>"
+
+
+def samples_of(dialect: str) -> list[str]:
+    return [name for name in SAMPLES if name.startswith(f"{dialect}/")]
+
+
+@cache
+def tape_of(name: str) -> Tape:
+    return read_tape(Path(samples_dir() / f"{name}.jsonl"))
+
+
+@cache
+def sample(name: str) -> Player:
+    """A sample, all of it. It is shared, so nobody may add to it."""
+    return played(tape_of(name).header, tape_of(name).lines)
+
+
+@cache
+def as_message(name: str) -> Player:
+    """A sample, had the same answer come in one piece."""
+    tape = tape_of(name)
+    body = json.dumps(message_behind(b"".join(tape.reads))).encode()
+    return played({**tape.header, "stream": False}, [read_line(1, body), end_line(2, "done")])
+
+
+def played(header: Any, lines: Iterable[Line]) -> Player:
+    player = Player(header)
+    player.add(lines)
+    return player
+
+
+def live(*lines: Line, dialect: str = "roo-xml", **more: Any) -> Player:
+    """A tape made on the spot, whose client offers two tools."""
+    header = make_header("x", dialect, **{"request": {"model": "m", "tools": TOOLS}, "ids": "s"} | more)
+    return played(header, lines)
+
+
+def items(player: Player) -> Iterator[tuple[int, Pane, Item]]:
+    """Every step with what it stands for."""
+    for step in range(player.steps):
+        pane, row = player.place(step)
+        yield step, pane, player.item(pane, row)

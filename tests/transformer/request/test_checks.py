@@ -1,0 +1,209 @@
+"""What is told about tools and system prompts before a model sees them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.streams import JSON, tool
+from transformer import BUILTIN_TEMPLATES, prompt_for, transform_message, transform_request, written_call
+from transformer.findings import CATALOGUE
+
+P = {"path": {"type": "string"}}
+ALL = ("roo-xml", "qwen3-coder", "kimi-k2")
+
+
+def found(dialect: str, *tools: Any, system: str = "", policy: str = "inject") -> list[tuple[str, str]]:
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": "hi"}]
+    body: JSON = {"messages": messages, "tools": list(tools)}
+    _, findings = transform_request(body, dialect=dialect, policy={"tools": policy})
+    assert all(finding.level == CATALOGUE[finding.code][0] for finding in findings)
+    return [(finding.code, finding.message) for finding in findings]
+
+
+@pytest.mark.parametrize("policy", ["inject", "template", "pass"])
+@pytest.mark.parametrize("dialect", ALL)
+def test_nothing_to_tell(dialect: str, policy: str):
+    assert found(dialect, tool("read", P), tool("write", P), system="Be kind.", policy=policy) == []
+
+
+NAMES = [
+    # tool name, what roo-xml, qwen3-coder and kimi-k2 cannot do with it
+    ("a b", "it has a blank in it", "", "it has a blank in it"),
+    (" a", "it has a blank in it", "it has a blank in it", "it has a blank in it"),
+    ("a\nb", "it has a blank in it", "it has a blank in it", "it has a blank in it"),
+    ("a<b", "it has a < in it", "it has a < in it", ""),
+    ("a>b", "it has a > in it", "it has a > in it", ""),
+    ("a/b", "it has a / in it", "", ""),
+    ("x" * 257, "it is too long", "it is too long", ""),
+    ("a<|tool_call_end|>", "it has a < in it", "it has a < in it", "it has a < in it"),
+    ("mcp.read-file:x", "", "", ""),
+]
+
+
+@pytest.mark.parametrize(("name", "roo", "qwen", "kimi"), NAMES)
+def test_a_tool_name_that_cannot_be_carried(name: str, roo: str, qwen: str, kimi: str):
+    for dialect, reason in zip(ALL, (roo, qwen, kimi), strict=True):
+        told = found(dialect, tool(name, P))
+        said = f"the tool {name!r} cannot be written in {dialect}: {reason}; the model cannot use it"
+        assert told == ([("name-not-carried", said)] if reason else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "dialects"),
+    [("a b", ["roo-xml"]), ("a<b", ["roo-xml", "qwen3-coder"]), ("", ["roo-xml", "qwen3-coder"]), ("ok", [])],
+)
+def test_a_parameter_name_that_cannot_be_carried(name: str, dialects: list[str]):
+    for dialect in ALL:
+        codes = [code for code, _ in found(dialect, tool("t", {name: {"type": "string"}}))]
+        assert codes == (["name-not-carried"] if dialect in dialects else [])
+
+
+def test_a_parameter_with_the_name_of_its_own_tool():
+    ((code, message),) = found("roo-xml", tool("read", {"read": {"type": "string"}}))
+    assert code == "name-not-carried"
+    assert "it has the name of its own tool" in message
+    assert found("qwen3-coder", tool("read", {"read": {"type": "string"}})) == []
+
+
+@pytest.mark.parametrize(
+    ("tools", "message"),
+    [
+        ([tool("code", P)], "the tool code is also an HTML element, so one may be mistaken for the other"),
+        (
+            [tool("Summary", P)],
+            "the tool Summary is also an HTML element, so one may be mistaken for the other",
+        ),
+        (
+            [tool("read", P), tool("t", {"read": {"type": "string"}})],
+            "the parameter 'read' of t is also the name of a tool, so one may be mistaken for the other",
+        ),
+        (
+            [tool("think", P)],
+            "the tool think is also the tag in which models think, so one may be mistaken for the other",
+        ),
+        (
+            [tool("Thinking", P)],
+            "the tool Thinking is also the tag in which models think, so one may be mistaken for the other",
+        ),
+        (
+            [tool("read", P), tool("Read", P)],
+            "the tool Read is also offered as read, so one may be mistaken for the other",
+        ),
+    ],
+)
+def test_names_that_collide(tools: list[JSON], message: str):
+    assert found("roo-xml", *tools) == [("name-collides", message)]
+
+
+@pytest.mark.parametrize("name", ["title", "code", "summary", "input"])
+def test_a_parameter_may_have_the_name_of_an_html_element(name: str):
+    assert found("roo-xml", tool("t", {name: {"type": "string"}})) == []
+
+
+@pytest.mark.parametrize("dialect", ALL)
+@pytest.mark.parametrize(
+    "name", ["a b", "a\tb", " a", "a/b", "a<b", "é", "a:1", "functions.x", "t", "t1", "x" * 300]
+)
+def test_what_is_carried_is_what_reads_back(dialect: str, name: str):
+    """In company: an only tool is called whatever its name reads as."""
+    tools = [tool(name, P), tool("other", P)]
+    written = written_call(dialect, name, {"path": "x"}, tools=tools)
+    policy = {"calls": "all", "unknown_tools": "call"}
+    answer = {"choices": [{"index": 0, "message": {"role": "assistant", "content": written.text}}]}
+    message = transform_message(answer, dialect, tools, policy)["choices"][0]["message"]
+    same = [call["function"]["name"] for call in message.get("tool_calls") or []] == [name]
+    assert same == (found(dialect, *tools) == []) == (not written.findings)
+
+
+@pytest.mark.parametrize("policy", ["template", "pass"])
+def test_what_goes_up_unchanged_is_not_said_to_be_left_out(policy: str):
+    assert found("kimi-k2", tool("read", P), tool("read", P), {"type": "web_search"}, policy=policy) == [
+        (
+            "duplicate-tool",
+            "read is offered more than once; the server gets them all, and answers are read by the first one",
+        ),
+        (
+            "tool-not-understood",
+            "tool 2 of the request is no function with a name; the server gets it as it is",
+        ),
+    ]
+
+
+@pytest.mark.parametrize("dialect", ALL)
+def test_tools_that_say_too_little_or_too_much(dialect: str):
+    assert found(dialect, tool("read", P), tool("read", {})) == [
+        ("duplicate-tool", "read is offered more than once; only the first one counts")
+    ]
+    for bare in (tool("now"), {"type": "function", "function": {"name": "now"}}, {"name": "now"}):
+        ((code, message),) = found(dialect, bare)
+        assert code == "no-properties"
+        assert message.startswith("now declares no parameters")
+    for odd in ({"type": "web_search"}, None, "x", {"function": {"name": ""}}):
+        assert [code for code, _ in found(dialect, tool("t", P), odd)] == ["tool-not-understood"]
+
+
+def test_a_request_with_nothing_but_odd_tools_goes_up_as_it_is():
+    body: JSON = {"messages": [], "tools": [{"type": "web_search"}]}
+    new, findings = transform_request(body, dialect="roo-xml")
+    assert new is body
+    assert [finding.code for finding in findings] == ["tool-not-understood"]
+    assert findings[0].message.endswith("the server gets it as it is")
+
+
+SEED_004 = (
+    "You are Roo, a highly skilled software engineer...\n\n## list_files\n"
+    "Description: Request to list files...\n\nUsage:\n"
+    "<list_files>\n<path>Directory path here</path>\n</list_files>"
+)
+
+
+@pytest.mark.parametrize("dialect", ALL)
+@pytest.mark.parametrize("other", BUILTIN_TEMPLATES)
+@pytest.mark.parametrize("policy", ["inject", "template"])
+def test_a_system_prompt_that_explains_calls_already(dialect: str, other: str, policy: str):
+    prompt = prompt_for([tool("read", P)], other)
+    said = (
+        f"the system prompt already explains tool calls in the way of {other}; the model may mix that up "
+        f"with {dialect}"
+    )
+    told = found(dialect, tool("read", P), system=f"Be kind.\n\n{prompt}", policy=policy)
+    assert told == ([("tool-prompt-present", said)] if dialect != other else [])
+
+
+@pytest.mark.parametrize(
+    ("system", "name"),
+    [
+        ("Tool uses are formatted using XML-style tags.", "roo-xml"),
+        ('<tool_call>\n{"name": <function-name>, "arguments": <args-json-object>}\n</tool_call>', "hermes"),
+        ("N<arg_key>K</arg_key>", "glm"),
+        ("[TOOL_CALLS]", "mistral"),
+        (SEED_004, "roo-xml"),
+        ("# You\n\n## Available Tools\n\nread, write", "roo-xml"),
+        ("Write\n<function=read>\n<parameter=path>\na.py", "qwen3-coder"),
+        ("<tools>\n<function>\n<name>read</name>", "qwen3-coder"),
+        ('<tools>\n{"type": "function"}', "hermes"),
+        ("signatures within <tools></tools> XML tags", "hermes"),
+        ("<|tool_call_begin|>functions.read:0", "kimi-k2"),
+    ],
+)
+def test_prompts_of_other_dialects(system: str, name: str):
+    for dialect in ALL:
+        told = found(dialect, tool("read", P), system=system)
+        assert [code for code, _ in told] == (["tool-prompt-present"] if dialect != name else [])
+        assert all(f"in the way of {name};" in message for _, message in told)
+
+
+@pytest.mark.parametrize(
+    "system",
+    ["## Setup\nUsage: run it.", "## read\nDescription: a file", "a <function=f> b", "the <tools> tag"],
+)
+def test_prompts_that_explain_no_calls(system: str):
+    for dialect in ALL:
+        assert found(dialect, tool("read", P), system=system) == []
+
+
+def test_sentences_are_plain():
+    for code in CATALOGUE:
+        assert code == code.lower() and " " not in code

@@ -1,0 +1,323 @@
+"""`workbench prompt`, run as a user runs it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.support.streams import JSON, tool
+from transformer import BUILTIN_TEMPLATES, prompt_for, transform_request
+from workbench.analysis import requests as costs
+from workbench.analysis.requests import Cost, tool_costs
+from workbench.cli.main import main
+from workbench.tape.format import Tape, dump_tape, make_header
+
+READ = tool("read", {"filePath": {"type": "string", "description": "Which file"}})
+BASH = tool("bash", {"command": {"type": "string", "description": "What to run, " * 20}})
+REQUEST: JSON = {
+    "model": "m",
+    "tool_choice": "auto",
+    "messages": [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": [{"type": "text", "text": "Look at naïve.py 🙂"}]},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {
+                    "id": "c",
+                    "type": "function",
+                    "function": {"name": "read", "arguments": '{"filePath":"/a"}'},
+                }
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c", "content": ""},
+    ],
+    "tools": [READ, BASH],
+}
+
+
+class Run(NamedTuple):
+    """What one run of the command left behind."""
+
+    code: object
+    out: bytes
+    err: str
+
+
+RunCommand = Callable[..., Run]
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> RunCommand:
+    """The command in this process, in a folder with a request in it."""
+    monkeypatch.chdir(tmp_path)
+    save(REQUEST)
+
+    def run(*args: object, stdin: bytes = b"") -> Run:
+        monkeypatch.setattr(sys, "argv", ["workbench", "prompt", *map(str, args)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        with pytest.raises(SystemExit) as exit:
+            main()
+        out, err = capfdbinary.readouterr()
+        return Run(exit.value.code, out, err.decode())
+
+    return run
+
+
+def save(value: Any, name: str = "request.json") -> None:
+    Path(name).write_text(json.dumps(value), encoding="utf-8")
+
+
+# What goes upstream
+
+
+@pytest.mark.parametrize("dialect", ["roo-xml", "qwen3-coder", "kimi-k2", "passthrough"])
+@pytest.mark.parametrize("switches", [[], ["--set", "tools=inject"], ["--set", "tools=pass"]])
+def test_the_body_is_what_transform_request_gives(run: RunCommand, dialect: str, switches: list[str]):
+    policy = dict([switches[1].split("=")]) if switches else None
+    new, _ = transform_request(REQUEST, dialect, policy)
+    for args in (("request.json",), ("-",)):
+        code, out, _ = run(*args, "--dialect", dialect, *switches, stdin=json.dumps(REQUEST).encode())
+        assert code == 0
+        assert json.loads(out) == new
+        assert "naïve.py 🙂".encode() in out
+
+
+def test_the_system_message_alone(run: RunCommand):
+    code, out, _ = run("request.json", "-d", "roo-xml", "--out", "system")
+    assert code == 0
+    assert out.decode() == f"Be kind.\n\n{prompt_for([READ, BASH], 'roo-xml')}\n"
+
+
+def test_no_system_message(run: RunCommand):
+    save({"messages": []})
+    code, out, err = run("request.json", "-d", "roo-xml", "--out", "system")
+    assert (code, out) == (0, b"")
+    assert "note no system message goes upstream" in err
+    assert "note nothing is changed: the request goes upstream as it is" in err
+
+
+def test_the_difference(run: RunCommand):
+    code, out, _ = run("request.json", "-d", "roo-xml", "--out", "diff")
+    assert code == 0
+    lines = out.decode().split("\n")
+    assert lines[:2] == ["--- client", "+++ upstream"]
+    assert '-tool_choice: "auto"' in lines
+    assert "     Be kind." in lines
+    assert "+    <filePath>/a</filePath>" in lines
+    assert "-messages[3] tool" in lines and "+messages[3] user" in lines
+    assert "+    (the tool ran and returned no output)" in lines
+    assert any(line.startswith('-tools[0]: {"type": "function"') for line in lines)
+    code, out, _ = run("request.json", "-d", "passthrough", "--out", "diff")
+    assert (code, out) == (0, b"")
+
+
+def test_a_tape_brings_its_request_and_its_dialect(run: RunCommand):
+    header = make_header("a test", dialect="roo-xml", request=REQUEST)
+    Path("a.jsonl").write_bytes(dump_tape(Tape(header, ())))
+    code, out, _ = run("a.jsonl")
+    assert code == 0
+    assert json.loads(out) == transform_request(REQUEST, "roo-xml")[0]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "expected"),
+    [
+        ("{{ tools | length }} tools", "2 tools"),
+        ("kimi-k2", prompt_for([READ, BASH], "kimi-k2")),
+        (None, prompt_for([READ, BASH], "roo-xml")),
+    ],
+    ids=["text", "name", "none"],
+)
+def test_a_tape_brings_its_template(run: RunCommand, recorded: str | None, expected: str):
+    header = make_header("a test", dialect="roo-xml", request=REQUEST, template=recorded)
+    Path("a.jsonl").write_bytes(dump_tape(Tape(header, ())))
+    code, out, _ = run("a.jsonl", "--out", "system")
+    assert (code, out.decode()) == (0, f"Be kind.\n\n{expected}\n")
+    Path("mine.jinja").write_text("mine")
+    assert run("a.jsonl", "--out", "system", "--prompt", "mine.jinja").out == b"Be kind.\n\nmine\n"
+
+
+# Sizes
+
+
+def test_sizes_and_what_each_tool_costs_go_to_standard_error(run: RunCommand):
+    _, out, err = run("request.json", "-d", "roo-xml")
+    json.loads(out)
+    lines = err.split("\n")
+    assert lines[0] == "sizes, tokens estimated at 4 characters each"
+    total = len(prompt_for([READ, BASH], "roo-xml")) + 2
+    assert any(
+        line.split() == f"for the tools {total:,} characters ~{-(-total // 4):,} tokens".split()
+        for line in lines
+    )
+    at = lines.index("2 tools, largest first")
+    assert [line.split()[0] for line in lines[at + 1 : at + 3]] == ["bash", "read"]
+
+
+@pytest.mark.parametrize("dialect", BUILTIN_TEMPLATES)
+def test_what_a_tool_costs_is_what_leaving_it_out_saves(dialect: str):
+    costs = tool_costs([READ, BASH, READ], dialect, True, None)
+    assert [cost.name for cost in costs] == ["bash", "read"]
+    both = len(prompt_for([READ, BASH], dialect))
+    assert both - costs[0].characters == len(prompt_for([READ], dialect))
+    assert both - costs[1].characters == len(prompt_for([BASH], dialect))
+
+
+@pytest.mark.parametrize("dialect", BUILTIN_TEMPLATES)
+def test_sixty_tools_cost_no_more_than_their_number(dialect: str, monkeypatch: pytest.MonkeyPatch):
+    tools = [tool(f"tool_{n:02}", {"a": {"type": "string"}, "b": {"type": "integer"}}) for n in range(60)]
+    rendered: list[int] = []
+
+    def counted(listed: list[Any], *more: Any) -> str:
+        rendered.append(len(listed))
+        return prompt_for(listed, *more)
+
+    monkeypatch.setattr(costs, "prompt_for", counted)
+    found = tool_costs(tools, dialect, True, None)
+    assert len({cost.characters for cost in found}) == 1
+    assert len(prompt_for(tools, dialect)) - found[0].characters == len(prompt_for(tools[1:], dialect))
+    assert sum(rendered) <= 5 * len(tools)
+
+
+def test_costs_of_odd_requests():
+    assert tool_costs(None, "roo-xml", True, None) == []
+    assert tool_costs([None, {}], "roo-xml", True, None) == []
+    assert tool_costs([READ], "roo-xml", False, None) == [Cost("read", len(json.dumps(READ)))]
+    assert tool_costs([READ], "roo-xml", True, "{{ tools[0].name }}!") == [Cost("read", 5)]
+    assert tool_costs([READ], "roo-xml", True, "{{ nope }}") == tool_costs([READ], "roo-xml", True, None)
+    assert Cost("x", 5).tokens == 2
+
+
+# Templates
+
+
+@pytest.mark.parametrize("dialect", BUILTIN_TEMPLATES)
+def test_a_template_can_be_printed_edited_and_used(run: RunCommand, dialect: str):
+    code, out, err = run("--template", dialect)
+    assert (code, err) == (0, "")
+    assert out.decode() == BUILTIN_TEMPLATES[dialect]
+    Path("mine.jinja").write_bytes(out + b"\nBe brief.\n")
+    code, out, _ = run(
+        "request.json", "-d", dialect, "--prompt", "mine.jinja", "--set", "tools=inject", "--out", "system"
+    )
+    assert code == 0
+    assert out.endswith(b"\n\nBe brief.\n")
+
+
+def test_a_template_that_fails_is_named_with_its_line(run: RunCommand):
+    Path("mine.jinja").write_text("one\n{{ tols }}\n")
+    code, out, err = run("request.json", "-d", "roo-xml", "--prompt", "mine.jinja", "--out", "system")
+    assert code == 1
+    assert out.decode() == f"Be kind.\n\n{prompt_for([READ, BASH], 'roo-xml')}\n"
+    (line,) = [line for line in err.split("\n") if line.startswith("error")]
+    assert line.startswith(
+        "error template-failed  mine.jinja:2: the prompt template fails at line 2: 'tols' is undefined"
+    )
+
+
+def test_a_template_that_is_not_used_is_said(run: RunCommand):
+    Path("mine.jinja").write_text("x")
+    _, _, err = run("request.json", "-d", "kimi-k2", "--prompt", "mine.jinja")
+    assert "(tools=template), so mine.jinja is not used; --set tools=inject puts them in" in err
+
+
+# Findings and mistakes
+
+
+def test_findings_of_level_error_are_the_exit_code(run: RunCommand):
+    save(REQUEST | {"tools": [READ, tool("two words", {"a": {"type": "string"}})]})
+    code, _, err = run("request.json", "-d", "roo-xml")
+    assert code == 1
+    assert "error name-not-carried  the tool 'two words' cannot be written in roo-xml" in err
+    save(REQUEST | {"tools": [READ, READ]})
+    code, _, err = run("request.json", "-d", "roo-xml")
+    assert code == 0
+    assert "warning duplicate-tool  read is offered" in err
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ([], "which request?"),
+        (["gone.json", "-d", "roo-xml"], "cannot read gone.json: No such file"),
+        (["request.json"], "which dialect does the model speak?"),
+        (["request.json", "-d", "roo"], "did you mean roo-xml?"),
+        (["request.json", "-d", "roo-xml", "--prompt", "gone.jinja"], "cannot read gone.jinja"),
+        (
+            ["request.json", "-d", "roo-xml", "--prompt", "latin.jinja"],
+            "latin.jinja is no template: it is not valid",
+        ),
+        (
+            ["request.json", "-d", "roo-xml", "--set", "tools=inline"],
+            "tools is one of inject, template, pass",
+        ),
+        (["list.json", "-d", "roo-xml"], "list.json is no request: a request is a JSON object"),
+        (["broken.json", "-d", "roo-xml"], "broken.json is not JSON: line 1, column 2"),
+        (["empty.jsonl"], "no request is on this tape"),
+        (["odd.jsonl"], "the tape's template is neither a text nor the name of a dialect"),
+        (["--template", "roo"], "there is no dialect 'roo'; did you mean roo-xml?"),
+        (
+            ["--template", "passthrough"],
+            "there is no template for 'passthrough'; there is one for roo-xml, qwen3-coder, kimi-k2",
+        ),
+        (["--template", "roo-xml", "request.json"], "--template prints a template and reads no request"),
+    ],
+)
+def test_mistakes_are_said_and_exit_with_2(run: RunCommand, args: list[str], said: str):
+    save([1], "list.json")
+    Path("broken.json").write_text("{nope")
+    Path("latin.jinja").write_bytes("naïve".encode("latin-1"))
+    Path("empty.jsonl").write_bytes(dump_tape(Tape(make_header("a test", dialect="roo-xml"), ())))
+    odd = make_header("a test", dialect="roo-xml", request=REQUEST, template=5)
+    Path("odd.jsonl").write_bytes(dump_tape(Tape(odd, ())))
+    code, out, err = run(*args)
+    assert (code, out) == (2, b"")
+    assert err.startswith("workbench: ") and said in err
+
+
+@pytest.mark.parametrize("out", ["body", "system", "diff"])
+@pytest.mark.parametrize("colour", [True, False])
+def test_a_terminal_gets_colours_and_no_escapes_but_ours(tmp_path: Path, out: str, colour: bool):
+    evil = REQUEST | {
+        "messages": [{"role": "system", "content": "a\x1b]0;owned\x07\u202e"}],
+        "x\x9b": "\x1b[2J",
+    }
+    path = tmp_path / "evil.json"
+    path.write_text(json.dumps(evil))
+    primary, secondary = pty.openpty()
+    environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | (
+        {} if colour else {"NO_COLOR": "1"}
+    )
+    command = [sys.executable, "-m", "workbench", "prompt", str(path), "-d", "roo-xml", "--out", out]
+    done = subprocess.Popen(command, stdout=secondary, stderr=subprocess.PIPE, env=environment)
+    os.close(secondary)
+    shown = b""
+    while True:
+        try:
+            part = os.read(primary, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        shown += part
+    assert done.wait() == 0
+    text = shown.decode()
+    ours = "\x1b[36m" in text and "\x1b[0m" in text
+    assert ours == colour
+    for code in (30, 31, 32, 33, 34, 35, 36, 37, 0):
+        text = text.replace(f"\x1b[{code}m", "")
+    assert "owned" in text
+    assert not {"\x1b", "\x07", "\u202e", "\x9b"} & set(text)

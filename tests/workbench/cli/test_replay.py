@@ -1,0 +1,178 @@
+"""`workbench replay` without a terminal, and how it gets hold of one."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.project import ROOT
+from tests.support.terminal import Program
+from workbench.cli.main import main
+from workbench.files import samples_dir
+from workbench.text import visible_line
+
+BAD = samples_dir() / "roo-xml" / "unclosed-parameter.jsonl"
+GOOD = samples_dir() / "roo-xml" / "good-read.jsonl"
+SAMPLES = sorted(samples_dir().glob("*/*.jsonl"))
+TEXT = "I look at it.\n\n<read_file>\n<path>a.py</path>\n</read_file>"
+
+
+@dataclass
+class Run:
+    """What one run of the command left behind."""
+
+    code: object
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+
+Replay = Callable[..., Run]
+
+
+@pytest.fixture
+def replay(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> Replay:
+    monkeypatch.chdir(tmp_path)
+
+    def run(*args: object, stdin: bytes = b"") -> Run:
+        monkeypatch.setattr(sys, "argv", ["workbench", "replay", *map(str, args)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        with pytest.raises(SystemExit) as exit:
+            main()
+        out, err = capfdbinary.readouterr()
+        assert b"Traceback" not in err
+        return Run(exit.value.code, out.decode(), err.decode())
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "first"),
+    [(GOOD, 0, "good: 1 call converted"), (BAD, 1, "error: the parameter path is not closed")],
+)
+def test_the_three_columns_and_the_exit_code(replay: Replay, file: Path, code: int, first: str):
+    done = replay(file)
+    assert done.code == code and done.lines[0].startswith(first) and done.err == ""
+    assert any(line.split() == ["Upstream", "│", "Machine", "│", "Client"] for line in done.lines)
+
+
+def test_several_files_each_with_its_name(replay: Replay):
+    done = replay(GOOD, BAD)
+    assert done.code == 1
+    assert [line for line in done.lines if line.startswith("──")] == [f"── {GOOD}", f"── {BAD}"]
+
+
+def test_one_that_cannot_be_opened_does_not_stop_the_others(replay: Replay):
+    done = replay("none.jsonl", GOOD)
+    assert done.code == 2
+    assert "cannot read none.jsonl: No such file" in done.err
+    assert "good: 1 call converted" in done.lines
+
+
+def test_wishes_change_what_comes_out(replay: Replay):
+    done = replay(BAD, "--set", "malformed=repair")
+    assert done.code == 0 and "repaired-parameter" in done.out
+
+
+@pytest.mark.parametrize(("at", "last"), [("read 3", 3), ("start", 0), ("end", 16)])
+def test_a_place_is_where_the_columns_end(replay: Replay, at: str, last: int):
+    done = replay(BAD, "--at", at)
+    upstream = [line[2:].split("│")[0].split() for line in done.lines]
+    reads = [int(cells[0]) for cells in upstream if len(cells) > 2 and cells[0].isdecimal()]
+    assert reads == list(range(1, last + 1))
+
+
+def test_a_place_that_is_not_there(replay: Replay):
+    done = replay(GOOD, "--at", "finding 1")
+    assert done.code == 2 and str(GOOD) in done.err and done.out == ""
+
+
+def test_a_pipe_is_read(replay: Replay):
+    for arguments in ([], ["-"]):
+        done = replay(*arguments, "--dialect", "roo-xml", stdin=TEXT.encode())
+        assert done.code == 0 and "call read_file" in done.out
+
+
+def test_the_samples_are_a_table(replay: Replay):
+    done = replay("samples")
+    assert done.code == 0, "a list is not a test"
+    assert len(done.lines) == len(SAMPLES) + len({path.parent for path in SAMPLES})
+    assert done.lines[0] == "roo-xml"
+    rows = {line.split()[1]: line for line in done.lines if line.startswith("  ")}
+    assert rows["unclosed-parameter"].split()[0] == "✖"
+    assert "`</path>` is missing" in rows["unclosed-parameter"]
+    assert rows["good-write"].split()[0] == "✔"
+    assert all(line == visible_line(line) for line in done.lines)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["none.jsonl"], "cannot read none.jsonl: No such file"),
+        (["--new"], "--dialect is one of roo-xml, qwen3-coder, kimi-k2"),
+        (["--new", "--dialect", "roo-xml"], "--new needs a terminal"),
+        (["--new", "--dialect", "roo-xml", "file"], "leave it out to open files"),
+        (["--dialect", "roo", str(GOOD)], "did you mean roo-xml"),
+        (["--chunk", "many", str(GOOD)], "--chunk is a number of bytes"),
+        (["--as", "json", "--dialect", "roo-xml", str(GOOD)], "not a completion"),
+    ],
+)
+def test_what_is_wrong_is_said(replay: Replay, arguments: list[str], why: str):
+    done = replay(*arguments)
+    assert done.code == 2 and why in done.err and done.out == ""
+
+
+def test_nothing_at_all_is_explained(replay: Replay, monkeypatch: pytest.MonkeyPatch):
+    class Typed(io.BytesIO):
+        def isatty(self) -> bool:
+            return True
+
+    from workbench.cli.replay import _piped
+    from workbench.errors import UserError
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Typed()))
+    with pytest.raises(UserError, match="workbench replay samples"):
+        _piped()
+
+
+# With a terminal
+
+PIPED = """
+import os, sys
+read, write = os.pipe()
+os.write(write, {text!r})
+os.close(write)
+os.dup2(read, 0)
+sys.argv = ["workbench", "replay", "-", "--dialect", "roo-xml"]
+from workbench.cli import main
+main()
+"""
+
+
+def test_keys_come_from_the_terminal_when_the_text_came_through_a_pipe(tmp_path: Path):
+    command = ("-c", PIPED.format(text=TEXT.encode()))
+    with Program(tmp_path, command=command) as screen:
+        screen.until(lambda: b"Upstream" in screen.raw and b"Machine" in screen.raw, "the screen")
+        screen.press("q")
+        assert screen.exit_code() == 0
+
+
+def test_without_any_terminal_the_remedy_is_named():
+    code = "from workbench.cli.replay import take_terminal; take_terminal()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+        start_new_session=True, env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert "there is no terminal to read keys from" in done.stderr and "| cat" in done.stderr

@@ -1,0 +1,140 @@
+"""The proxy as a child: ready, attached to, dead, restarted, stopped, and never an orphan."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.bench import wait_for
+from workbench.proxy.process import ChildError, Death, ProxyChild, find_running, running_child
+from workbench.proxy.registration import Registration, is_alive, register
+
+NOWHERE = "http://127.0.0.1:9/v1"
+FLAGS = ("--port", "0", "--upstream", NOWHERE)
+
+
+@pytest.fixture
+def library(folder: Path) -> Path:
+    return folder / "library"
+
+
+def test_it_is_ready_found_and_gone(library: Path):
+    with running_child(library, FLAGS) as child:
+        registration = child.registration
+        assert child.alive and registration is not None
+        assert child.url == registration.url and child.pid == registration.pid
+        assert find_running(library) == registration
+        assert os.getpgid(registration.pid) == registration.pid != os.getpgid(0)
+    assert not child.alive and child.stopping
+    assert find_running(library) is None
+    assert list(library.glob("proxies/*")) == []
+
+
+def test_a_files_name_in_the_users_folder_is_not_imported(library: Path, folder: Path):
+    (folder / "secrets.py").write_text("raise SystemExit('wrong module')")
+    with running_child(library, FLAGS) as child:
+        assert child.alive
+
+
+def test_a_taken_port_is_told_in_its_own_words(library: Path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        child = ProxyChild(library, ("--port", port, "--upstream", NOWHERE))
+        with pytest.raises(ChildError) as caught:
+            asyncio.run(child.start())
+    death = caught.value.death
+    assert death is not None and death.usage and death.code == 2
+    assert death.reason.startswith(f"port {port} is taken") and "--port" in str(caught.value)
+
+
+def test_without_configuration_it_says_what_is_missing(library: Path):
+    with pytest.raises(ChildError, match="there is no upstream"):
+        asyncio.run(ProxyChild(library).start())
+
+
+def test_its_death_is_noticed_and_it_can_be_started_again(library: Path):
+    async def story() -> tuple[str, Death, bool, str]:
+        child = ProxyChild(library, FLAGS)
+        first = await child.start()
+        watching = asyncio.ensure_future(child.ended())
+        assert child.pid is not None
+        os.kill(child.pid, signal.SIGKILL)
+        death = await asyncio.wait_for(watching, 10)
+        wanted = child.stopping
+        second = await child.restart()
+        try:
+            assert child.alive and child.registration is not None
+        finally:
+            await child.stop(1)
+        return first, death, wanted, second
+
+    first, death, wanted, second = asyncio.run(story())
+    assert death.code == -signal.SIGKILL and "SIGKILL" in death.reason and not death.usage
+    assert not wanted
+    assert first and second
+
+
+def test_a_library_that_cannot_be_written_leaves_it_usable(library: Path):
+    library.write_text("not a folder")
+    with running_child(library / "inside", FLAGS) as child:
+        assert child.url is not None and child.registration is None
+
+
+PARENT = """
+import asyncio, sys
+from pathlib import Path
+from workbench.child import ProxyChild
+
+async def main():
+    child = ProxyChild(Path(sys.argv[1]), {flags!r})
+    await child.start()
+    print(child.pid, flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_it_ends_with_its_parent(library: Path, how: signal.Signals):
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT.format(flags=FLAGS), str(library)],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    assert parent.stdout is not None
+    pid = int(parent.stdout.readline())
+    assert is_alive(pid)
+    parent.send_signal(how)
+    parent.wait(20)
+    parent.stdout.close()
+    wait_for(lambda: not is_alive(pid), "the end of the child", 20)
+    assert list(library.glob("proxies/*")) == []
+
+
+def test_a_process_that_only_has_the_number_of_a_proxy_is_none(library: Path):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        control = f"http://127.0.0.1:{silent.getsockname()[1]}/_workbench"
+        register(library, Registration(os.getpid(), "", control, "t", 1.0))
+        assert find_running(library, timeout=0.2) is None
+
+
+@pytest.mark.parametrize(
+    ("death", "reason"),
+    [
+        (Death(2, ("workbench: a", "b")), "a\nb"),
+        (Death(2, ("warning: w", "workbench: a")), "a"),
+        (Death(1), "The proxy ended with exit code 1."),
+        (Death(1, ("Traceback", "KeyError: x")), "The proxy ended with exit code 1.\nTraceback\nKeyError: x"),
+        (Death(-11), "The proxy was ended by SIGSEGV."),
+        (Death(-99), "The proxy was ended by signal 99."),
+    ],
+)  # fmt: skip
+def test_the_reason_is_what_the_user_needs(death: Death, reason: str):
+    assert death.reason == reason

@@ -1,0 +1,339 @@
+"""Everything that can go wrong upstream, and what the client is told."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.bench import (
+    CALL,
+    COMMENT,
+    HEAD,
+    QUICK,
+    TOOLS,
+    Bench,
+    by_transformer,
+    replayed,
+    running_bench,
+)
+from tests.support.client import Result, result
+from tests.support.project import ROOT
+from tests.support.proxies import running_proxy
+from tests.support.streams import chunk, message, sse, stream_of
+from tests.support.upstream.answers import (
+    Answer,
+    Close,
+    Finish,
+    Gate,
+    Pause,
+    Raw,
+    Reset,
+    Send,
+    failure,
+    stream,
+)
+from tests.support.upstream.server import CERTIFICATE, ScriptedUpstream, free_port
+
+TEXT = sse(chunk("Hello"), done=False)
+DATA = stream_of(CALL)
+HALF_CALL = stream_of("Hello\n<read_file>\n<path>a.p", finish=None, done=False)
+WHOLE_CALL = stream_of(CALL, finish=None, done=False)
+BREATH = Pause(0.05)  # two TCP segments, and not one read, of what stands on either side
+HTML = b"<html><head><title>502 Bad Gateway</title><style>b{}</style></head><body>nginx</body></html>"
+
+
+def error_of(response: httpx.Response) -> dict[str, Any]:
+    """The OpenAI-shaped error of an answer, checked."""
+    assert response.headers["content-type"] == "application/json"
+    error = response.json()["error"]
+    assert set(error) >= {"message", "type", "param", "code"} and isinstance(error["message"], str)
+    assert error["type"] != "server_error", "a client takes that for: try again"
+    return dict(error)
+
+
+# Before the first byte of an answer
+
+
+@pytest.mark.parametrize("stream_asked", [True, False])
+@pytest.mark.parametrize(
+    ("answer", "status", "kind", "said"),
+    [
+        (failure(400, {"error": {"message": "bad field", "type": "invalid_request_error", "code": "x"}}), 400,
+         "invalid_request_error", "bad field"),
+        (failure(400, {"error": {"message": "bad", "type": "server_error"}}), 400, "upstream_error", "bad"),
+        (failure(401, {"error": {"message": "no key"}}), 401, "upstream_error", "no key"),
+        (failure(404, {"detail": "Not Found"}), 404, "upstream_error", "Not Found"),
+        (failure(404, b""), 404, "upstream_error", "Check the upstream's url"),
+        (failure(422, {"detail": [{"loc": ["body"], "msg": "field required"}]}), 422, "upstream_error",
+         "field required"),
+        (failure(400, {"object": "error", "message": "too long", "type": "BadRequestError"}), 400,
+         "BadRequestError", "too long"),
+        (failure(400, b'data: {"error": {"message": "as an event"}}\n\n', "text/event-stream"), 400,
+         "upstream_error", "as an event"),
+        (failure(503, "Loading...", "text/plain"), 503, "upstream_error", "Loading..."),
+        (failure(400, {"error": "model not loaded"}), 400, "upstream_error", "model not loaded"),
+        (failure(502, HTML, "text/html"), 502, "upstream_error", "502 Bad Gateway"),
+        (failure(500, "Internal Server Error", "text/plain"), 500, "upstream_error", "Internal Server Error"),
+        (failure(302, b"", "text/plain", [("location", "https://other/v1")]), 502, "upstream_error",
+         "https://other/v1"),
+        (stream([sse({"error": {"message": "busy", "type": "overloaded"}}, done=False)]), 502, "overloaded",
+         "busy"),
+        (failure(200, {"error": {"message": "quota", "code": 402}}), 502, "upstream_error", "quota"),
+        (failure(200, {"success": False, "data": {"details": "no chat"}}), 502, "upstream_error", "no chat"),
+        (failure(200, HTML, "text/html"), 502, "upstream_error", "502 Bad Gateway"),
+        (failure(200, b""), 502, "upstream_error", "empty answer"),
+        (stream([]), 502, "upstream_error", "empty answer"),
+        (failure(200, b'{"error": {"message": "x\\ud800"}}'), 502, "upstream_error", "x"),
+        (stream(b'data: {"error": {"message": "y\\ud800"}}\n\n'), 502, "upstream_error", "y"),
+        (failure(304, b""), 502, "upstream_error", "status 304"),
+        (Answer([Raw(b"HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n"), Finish()]), 502, "upstream_error",
+         "status 999"),
+        (Answer([Raw(b"garbage, no HTTP\r\n\r\n"), Close()]), 502, "upstream_broke", "broke"),
+        (Answer([Close()]), 502, "upstream_broke", "without an answer"),
+        (Answer([Reset()]), 502, "upstream_broke", "broke"),
+        (Answer([HEAD, Close()]), 502, "upstream_broke", "in the middle"),
+        (Answer([HEAD, Send(b"data: {\"choi"), Reset()]), 502, "upstream_broke", "broke"),
+        (failure(200, DATA, "text/event-stream", [("content-encoding", "snappy")]), 502, "upstream_error",
+         "snappy"),
+        (failure(200, DATA, "text/event-stream", [("content-encoding", "gzip")]), 502, "upstream_error",
+         "cannot be read"),
+    ],
+)  # fmt: skip
+def test_a_fault_before_the_answer_has_a_status_and_a_sentence(
+    bench: Bench, answer: Answer, status: int, kind: str, said: str, stream_asked: bool
+):
+    response = bench.ask(answer, stream=stream_asked)
+    error = error_of(response)
+    assert (response.status_code, error["type"]) == (status, kind)
+    assert said in error["message"]
+    tape = bench.tape()
+    assert tape.end is not None and tape.end.value["end"] == "error"
+    assert tape.end.value["error"] == error
+    assert tape.end.value["findings"]["upstream-fault"] == 1
+    assert b"".join(tape.sent) == response.content
+
+
+@pytest.mark.parametrize(("status", "retry"), [(400, "false"), (401, "false"), (429, None), (503, None)])
+def test_only_passing_faults_may_be_tried_again(bench: Bench, status: int, retry: str | None):
+    theirs = [("retry-after", "7"), ("x-should-retry", "true")]
+    response = bench.ask(failure(status, {"error": {"message": "x"}}, headers=theirs))
+    assert response.headers.get("x-should-retry") == retry
+    assert response.headers["retry-after"] == "7"
+
+
+def test_an_error_of_any_depth_is_told(bench: Bench):
+    body = b'{"error": {"message": "deep", "at": ' + b"[" * 500 + b"]" * 500 + b"}}"
+    for answer, status in ((failure(400, body), 400), (stream(b"data: " + body + b"\n\n"), 502)):
+        response = bench.ask(answer)
+        assert (response.status_code, error_of(response)["message"]) == (status, "deep")
+
+
+def test_a_whole_message_where_a_stream_was_asked(bench: Bench):
+    for tools in (TOOLS, None):
+        response = bench.ask(failure(200, message("Hello")), tools=tools)
+        assert response.status_code == 502
+        assert 'where a stream of events was asked for ("stream": true)' in error_of(response)["message"]
+
+
+@pytest.mark.parametrize("data", [b"data: {nonsense\n\n" * 3, b"data: [DONE]\n\n", b'data: {"a":1}\n\n'])
+def test_events_that_are_no_answer(bench: Bench, data: bytes):
+    response = bench.ask(stream([data]))
+    assert response.status_code == 502
+    assert "events that are no part of an answer" in error_of(response)["message"]
+
+
+def test_without_tools_an_error_in_the_stream_has_a_status_too(bench: Bench):
+    response = bench.ask(stream([sse({"error": {"message": "busy"}}, done=False)]), tools=None)
+    assert (response.status_code, error_of(response)["message"]) == (502, "busy")
+
+
+def test_a_server_that_refuses_the_tool_choice_names_the_switch(bench: Bench):
+    told = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
+    response = bench.ask(failure(400, {"object": "error", "message": told, "code": 400}))
+    assert "template_tool_choice" in error_of(response)["message"] and told in error_of(response)["message"]
+    tape = bench.tape()
+    assert tape.end is not None and tape.end.value["findings"]["tool-choice-refused"] == 1
+
+
+@pytest.mark.parametrize("stream_asked", [True, False])
+def test_no_server_there(tmp_path: Path, stream_asked: bool):
+    cases = [
+        (f"http://127.0.0.1:{free_port()}/v1", 502, "refused", "Is the model server running"),
+        ("http://no-such-host.invalid/v1", 502, "dns", "cannot be found"),
+    ]
+    for number, (url, status, code, said) in enumerate(cases):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with running_proxy(folder, url, "roo-xml", toml=QUICK) as proxy:
+            asked = {"model": "m", "stream": stream_asked, "messages": []}
+            response = httpx.post(f"{proxy.url}/chat/completions", json=asked, trust_env=False, timeout=20)
+            error = error_of(response)
+            assert (response.status_code, error["code"]) == (status, code)
+            assert said in error["message"] and url in error["message"]
+            health = httpx.get(f"{proxy.base}/health", trust_env=False, timeout=20)
+            assert health.status_code == 503
+            assert health.json()["upstreams"]["default"]["reachable"] is False
+
+
+def test_a_certificate_that_nobody_signed(tmp_path: Path):
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(CERTIFICATE)
+    with (
+        ScriptedUpstream(ssl_context=context) as upstream,
+        running_proxy(tmp_path, upstream, "roo-xml", toml=QUICK) as proxy,
+    ):
+        response = httpx.post(f"{proxy.url}/chat/completions", json={"stream": True}, trust_env=False)
+    assert (response.status_code, error_of(response)["code"]) == (502, "tls")
+    assert response.headers["x-should-retry"] == "false"
+
+
+@pytest.mark.parametrize("stream_asked", [True, False])
+def test_an_upstream_that_is_stuck(tmp_path: Path, stream_asked: bool):
+    with running_bench(tmp_path, toml="idle_timeout = 0.4\n") as bench:
+        for answer in (Answer([Gate("never")]), Answer([HEAD, Gate("never")])):
+            response = bench.ask(answer, stream=stream_asked)
+            assert (response.status_code, error_of(response)["code"]) == (504, "idle_timeout")
+            assert "idle_timeout" in error_of(response)["message"]
+
+
+# In the middle of an answer
+
+
+def broken_result(bench: Bench, answer: Answer) -> Result:
+    response = bench.ask(answer)
+    assert response.status_code == 200
+    tape = bench.tape()
+    assert b"".join(tape.sent) == response.content
+    assert replayed(tape) == by_transformer(tape)
+    return result(response.content.replace(COMMENT, b""))
+
+
+@pytest.mark.parametrize("end", [Reset(), Close()])
+@pytest.mark.parametrize("before", [TEXT, HALF_CALL, TEXT + b'data: {"choices":[{"index":0,"delta":{"cont'])
+def test_a_stream_that_breaks_off_ends_with_an_error(bench: Bench, before: bytes, end: Any):
+    got = broken_result(bench, Answer([HEAD, Send(before), BREATH, end]))
+    assert got.content.startswith("Hello") and not got.calls
+    assert got.error is not None and "the upstream default" in got.error["message"]
+    assert got.error["type"] == "upstream_broke"
+
+
+@pytest.mark.parametrize("end", [Reset(), Close()])
+def test_a_stream_that_breaks_off_behind_a_call_ends_with_that_call(bench: Bench, end: Any):
+    """A client that asked again would run the tool twice."""
+    got = broken_result(bench, Answer([HEAD, Send(WHOLE_CALL), BREATH, end]))
+    assert got.calls == [("read_file", '{"path":"a.py"}')]
+    assert (got.error, got.finish_reason) == (None, "tool_calls")
+    end_line = bench.tape().end
+    assert end_line is not None and end_line.value["findings"]["broke-after-call"] == 1
+
+
+def test_without_tools_a_break_ends_with_an_error_event(bench: Bench):
+    half = TEXT + b'data: {"choi'
+    response = bench.ask(Answer([HEAD, Send(half), BREATH, Reset()]), tools=None)
+    assert response.content.startswith(half)
+    told = json.loads(response.content.removeprefix(half).split(b"data: ")[1])
+    assert told["error"]["type"] == "upstream_broke"
+    assert response.content.endswith(b"data: [DONE]\n\n")
+
+
+def test_an_upstream_that_falls_silent_in_the_middle(bench: Bench):
+    response = bench.ask(Answer([HEAD, Send(TEXT), Gate("never")]))  # idle_timeout is 3 s
+    got = result(response.content.replace(COMMENT, b""))
+    assert response.content.count(COMMENT) > 3
+    assert got.content == "Hello" and got.error is not None and got.error["code"] == "idle_timeout"
+
+
+def test_an_error_object_in_the_middle(bench: Bench):
+    told = {"error": {"message": "out of memory", "type": "internal", "code": 500}}
+    got = broken_result(bench, stream([TEXT, sse(told, done=False)]))
+    assert got.content == "Hello" and got.error is not None and got.error["message"] == "out of memory"
+
+
+@pytest.mark.parametrize(
+    ("event", "finding"),
+    [
+        (b"data: {not json\n\n", "bad-json-event"),
+        (b'data: {"choices":[{"index":0,"delta":{"content":"\xff\xfe"}}]}\n\n', "invalid-utf8"),
+    ],
+)
+def test_a_bad_event_does_not_cost_the_rest(bench: Bench, event: bytes, finding: str):
+    got = broken_result(bench, stream([event, DATA]))
+    assert got.calls and got.error is None
+    end_line = bench.tape().end
+    assert end_line is not None and finding in end_line.value["findings"]
+    assert event in b"".join(bench.tape().reads)
+
+
+def test_a_clean_end_without_done_is_an_end(bench: Bench):
+    got = broken_result(bench, stream([WHOLE_CALL]))
+    assert got.calls and got.finish_reason == "tool_calls"
+
+
+def test_an_http_error_behind_a_long_silence_is_an_error_event(bench: Bench):
+    """The silence for which headers wait is 1 s here."""
+    late = failure(400, {"error": {"message": "too late", "type": "invalid_request_error"}})
+    response = bench.ask(Answer([Pause(1.3), *late.steps]))
+    got = result(response.content.replace(COMMENT, b""))
+    assert response.status_code == 200
+    assert got.error is not None and got.error["message"] == "too late"
+
+
+@pytest.mark.parametrize("tools", [TOOLS, None])
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"", "an empty answer"),
+        (json.dumps(message("Hello")).encode(), "chat.completion"),
+        (b"<html>oops</html>", "oops"),
+        (b'{"error": {"message": "over quota"}}', "over quota"),
+    ],
+)
+def test_no_answer_behind_a_long_wait_is_an_error_event(bench: Bench, body: bytes, said: str, tools: Any):
+    """The wait for which headers are held back is 0.5 s here."""
+    late = Answer([HEAD, Pause(0.7), *([Send(body)] if body else []), Finish()])
+    response = bench.ask(late, tools=tools)
+    assert response.status_code == 200
+    told = response.content.split(b"data: ")[-2]
+    assert said in json.loads(told)["error"]["message"]
+    assert response.content.endswith(b"data: [DONE]\n\n")
+    assert b"".join(bench.tape().sent) == response.content
+
+
+def test_a_last_event_without_its_blank_line_is_an_answer_however_late(bench: Bench):
+    event = b'data: {"choices":[{"index":0,"delta":{"content":"Hello"}}]}'
+    response = bench.ask(Answer([HEAD, Pause(0.7), Send(event), Finish()]), tools=None)
+    assert response.content.replace(COMMENT, b"") == event
+
+
+# What the client sends
+
+
+@pytest.mark.parametrize("body", [b"", b"[1]", b"{", b"\xff"])
+def test_a_request_that_is_no_json_object(bench: Bench, body: bytes):
+    asked = len(bench.upstream.requests)
+    response = bench.client.post("/v1/chat/completions", content=body)
+    assert response.status_code == 400 and "JSON object" in error_of(response)["message"]
+    assert len(bench.upstream.requests) == asked
+
+
+def test_a_bug_of_ours_does_not_cost_the_answer(tmp_path: Path):
+    """The real proxy with a transformer that fails in the middle of a call."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import transformer.machine as m\n"
+        "real, count = m.Machine._step, [0]\n"
+        "def step(self, token, text, name):\n"
+        "    count[0] += 1\n"
+        "    if count[0] == 4: raise RuntimeError('ours')\n"
+        "    real(self, token, text, name)\n"
+        "m.Machine._step = step\n"
+    )
+    with running_bench(tmp_path, env={"PYTHONPATH": f"{tmp_path}:{ROOT}"}) as bench:
+        got = result(bench.ask(stream([DATA[at : at + 50] for at in range(0, len(DATA), 50)])).content)
+        assert (got.content, got.calls, got.finish_reason) == (CALL, [], "stop")
+        end_line = bench.tape().end
+        assert end_line is not None and end_line.value["findings"]["transformer-failed"] == 1

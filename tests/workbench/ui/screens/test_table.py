@@ -1,0 +1,105 @@
+"""The table screen: rules, hits, the current one, and the way to where a rule was used."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.streams import stream_of
+from tests.support.views import SIZES, hostile_player, played, run, sample, shown
+from transformer import DIALECTS, Transition
+from workbench.replay.player import Pane, Player
+from workbench.ui.screens.table import Hits, RuleList, TableScreen, rules_of
+
+
+def transitions(player: Player) -> list[tuple[int, Transition]]:
+    rows = player.rows(Pane.MACHINE)
+    found = ((rows.steps[row], player.item(Pane.MACHINE, row)) for row in range(len(rows)))
+    return [(step, item) for step, item in found if isinstance(item, Transition)]
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_every_pair_of_the_table_is_in_one_row(name: str):
+    pairs = [pair for row in rules_of(DIALECTS[name]) for pair in row.pairs]
+    assert sorted(pairs) == sorted((str(state), str(token)) for state, token in DIALECTS[name].transitions)
+
+
+def test_hits_are_counted_up_to_the_step():
+    player = sample("roo-xml/good-read")
+    moves = transitions(player)
+    for step, last in moves:
+        hits = Hits(player, step)
+        while hits.advance(0):
+            pass
+        assert hits.current == (last.state, last.token)
+        assert hits.counts.total() == sum(1 for at, _ in moves if at <= step)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_current_rule_is_lit_and_in_sight(size: tuple[int, int]):
+    player = sample("roo-xml/good-read")
+    step, last = next((step, move) for step, move in transitions(player) if move.rule == "begin call")
+
+    async def look() -> None:
+        async with shown(TableScreen(player, step), size) as app:
+            assert app.sees("the table of roo-xml")
+            (line,) = [line for line in app.seen if "▶" in line]
+            assert last.token in line and "→ call" in line and "begin call" in line and " 1 " in line
+            assert app.sees("an offered tool's tag starts a call")
+
+    run(look())
+
+
+def test_only_rules_that_fired():
+    player = sample("roo-xml/good-read")
+
+    async def look() -> None:
+        async with shown(TableScreen(player, player.steps - 1)) as app:
+            table = app.view.table
+            every = len(table.document)
+            await app.press("a")
+            document = table.document
+            assert isinstance(document, RuleList) and len(document) < every
+            assert all(document.count(rule) for rule in document.shown)
+            await app.press("space")
+            assert len(table.document) == every
+
+    run(look())
+
+
+@pytest.mark.parametrize("key", ["enter", "backspace"])
+def test_to_the_next_use_of_a_rule_and_around_the_end(key: str):
+    player = sample("roo-xml/good-read")
+    steps = [step for step, move in transitions(player) if (move.state, move.token) == ("text", "text")]
+    assert len(steps) > 2
+    wanted = {"enter": steps[1:] + steps[:1], "backspace": steps[-1:] + steps[:-1]}[key]
+
+    async def look(step: int, to: int) -> None:
+        async with shown(TableScreen(player, step)) as app:
+            await app.press(key)
+            assert app.results == [to]
+
+    for step, to in zip(steps, wanted, strict=True):
+        run(look(step, to))
+
+
+def test_a_rule_that_never_fired_leads_nowhere():
+    player = sample("roo-xml/good-read")
+
+    async def look() -> None:
+        async with shown(TableScreen(player, 0)) as app:
+            await app.press("slash", *"thought of call", "enter", "enter")
+            assert app.results == []
+            await app.press("q")
+            assert app.results == [None]
+
+    run(look())
+
+
+def test_a_hostile_stream_and_a_dialect_that_does_not_exist():
+    async def look(player: Player) -> None:
+        async with shown(TableScreen(player, player.steps - 1)) as app:
+            assert app.seen
+            await app.press("a", "enter")
+
+    run(look(hostile_player()))
+    run(look(played(stream_of("x"), dialect="[/x]\x1b")))

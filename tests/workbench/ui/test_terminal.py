@@ -1,0 +1,258 @@
+"""The real program in a real terminal, with real traffic: what a person sees and what the keys do."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai import OpenAI
+
+from tests.support.proxies import running_proxy
+from tests.support.streams import META, chunk, sse, tool
+from tests.support.terminal import Terminal
+from tests.support.upstream.answers import Answer, Finish, Gate, Head, Send
+from tests.support.upstream.server import ScriptedUpstream, free_port
+
+URL = r"http://127\.0\.0\.1:\d+/v1"
+TOOLS = [tool("read_file", {"path": {"type": "string"}})]
+SENTENCE = "the parameter path is not closed before </read_file>"
+GATES = ("call", "end")
+
+
+def said(text: str, **more: Any) -> Send:
+    return Send(sse(META | chunk(text, **more), done=False))
+
+
+def gated() -> Answer:
+    """A call that stops before it begins and again before it ends, until the gate opens."""
+    return Answer(
+        [
+            Head(200, [("content-type", "text/event-stream")]),
+            said("I look at it.\n\n"),
+            Gate("call"),
+            said("<read_file>\n<path>src/"),
+            Gate("end"),
+            said("main.py</path>\n</read_file>"),
+            Send(sse(META | chunk(finish_reason="stop"))),
+            Finish(),
+        ]
+    )
+
+
+class Client(threading.Thread):
+    """The openai SDK: one streamed question; `got` is what it put together."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(name="client", daemon=True)
+        self._url = url
+        self.got: list[tuple[str, str]] = []
+        self.start()
+
+    def run(self) -> None:
+        with OpenAI(base_url=self._url, api_key="none", max_retries=0, timeout=60) as client:
+            asked: Any = {"messages": [{"role": "user", "content": "What does main.py do?"}], "tools": TOOLS}
+            with client.chat.completions.stream(model="qwen3-max", **asked) as stream:
+                message = stream.get_final_completion().choices[0].message
+        self.got = [(call.function.name, call.function.arguments) for call in message.tool_calls or ()]
+
+    def result(self) -> list[tuple[str, str]]:
+        self.join(20)
+        return self.got
+
+
+@contextmanager
+def upstream(port: int = 0) -> Iterator[ScriptedUpstream]:
+    with ScriptedUpstream(port=port) as one:
+        one.answer_with(lambda seen: gated())
+        yield one
+
+
+def answered(terminal: Terminal, scripted: ScriptedUpstream, url: str) -> None:
+    """One question through the proxy, watched on the screen from its first bytes to its end."""
+    client = Client(url)
+    terminal.wait_for("content I look at it.", "running")
+    scripted.open("call")
+    terminal.wait_for("HELD BACK", "characters for", "open parameter")
+    assert not terminal.shows("arguments")
+    scripted.open("end")
+    terminal.wait_for("✔ 1 call converted", "call read_file", '{"path":"src/main.py"}', "finish tool_calls")
+    terminal.wait_without("HELD BACK")
+    assert client.result() == [("read_file", '{"path":"src/main.py"}')]
+
+
+def leave(terminal: Terminal) -> None:
+    """Everything it started and every file it made for itself goes with it."""
+    terminal.press("q")
+    assert terminal.exit_code() == 0
+    assert terminal.gone(), terminal.family()
+    assert list(terminal.temporary.iterdir()) == []
+
+
+def test_the_demo_from_its_first_screen_to_its_end(tmp_path: Path):
+    with Terminal(tmp_path, "demo") as terminal:
+        terminal.wait_for(SENTENCE, "✖ unclosed-parameter", "The agent stopped without a word.", "v jumps to")
+        terminal.until(lambda: _selected(terminal, "✖ unclosed-parameter"), "the cursor is on the fault")
+        terminal.press("v")
+        terminal.wait_for("Here it is: </read_file> came while <path> was still open.")
+        terminal.press("tab")
+        terminal.until(lambda: _bold(terminal, "Client"), "the next pane has the focus")
+        terminal.press("z")
+        terminal.wait_without("─ Upstream ─", "─ Machine ─", "─ Exchanges ─")
+        assert terminal.shows("─ Client ─", SENTENCE)
+        terminal.press("z")
+        terminal.wait_for("─ Upstream ─", "─ Machine ─", "─ Client ─", "─ Exchanges ─")
+        terminal.press("/")
+        terminal.wait_for("enter finds it", "esc Close")
+        terminal.write("FINISH")
+        terminal.press("enter")
+        terminal.until(lambda: _selected(terminal, "finish stop"), "the cursor is on the match")
+        terminal.find(URL)
+        terminal.find(r"ses_[abc]_\d+ \d")
+        terminal.find(r"✔ [\d:]+ \d⚒ \d calls? converted")
+        _filter(terminal)
+        terminal.press("?")
+        terminal.wait_for("help: ", "escape goes back", "Keys of this screen")
+        terminal.press("escape")
+        terminal.wait_for("─ Upstream ─")
+        leave(terminal)
+
+
+def _selected(terminal: Terminal, text: str) -> bool:
+    """Whether the row with this text is drawn unlike all others."""
+    looks = terminal.looks(text)
+    return bool(looks) and not looks & terminal.looks("text prose I'll")
+
+
+def _bold(terminal: Terminal, text: str) -> bool:
+    return any(bold for _, bold in terminal.looks(text))
+
+
+def _filter(terminal: Terminal) -> None:
+    placeholder = "model:qwen verdict:leak"
+    terminal.press("f")
+    terminal.wait_for(placeholder, "esc Close")
+    terminal.write("dialekt:kimi-k2")
+    terminal.press("enter")
+    terminal.wait_for("there is no key 'dialekt'; did you mean dialect?")
+    terminal.press("clear")
+    terminal.wait_for(placeholder)
+    terminal.write("dialect:kimi-k2")
+    terminal.press("enter")
+    terminal.wait_for("Exchanges: dialect:kimi-k2", "kimi-k2.5 kimi-k2 ")
+    terminal.wait_without("qwen3-max roo-xml ", "esc Close")
+    terminal.press("f")
+    terminal.wait_for("filter dialect:kimi-k2", "esc Close")
+    terminal.press("clear")
+    terminal.wait_for(placeholder)
+    terminal.press("enter")
+    terminal.wait_for("─ Exchanges ─")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_the_size_decides_what_is_side_by_side(tmp_path: Path, size: tuple[int, int]):
+    names = ("─ Exchanges ─", "─ Upstream ─", "─ Machine ─", "─ Client ─")
+    with Terminal(tmp_path, "demo", "--no-live", size=size) as terminal:
+        terminal.wait_for(SENTENCE, "─ Machine ─", "The agent stopped without a word.")
+        shown = [name for name in names if terminal.shows(name)]
+        assert shown == (["─ Machine ─"] if size == (80, 24) else list(names))
+        for key, name in zip("0123", names, strict=True):
+            terminal.press(key)
+            terminal.wait_for(name, SENTENCE)
+        terminal.resize(200, 50)
+        terminal.wait_for(*names, timeout=20)
+        leave(terminal)
+
+
+def test_traffic_through_the_proxy_that_the_screen_started(tmp_path: Path):
+    """It is seen while it runs; a proxy that dies is said, and a key starts another."""
+    flags = ("--dialect", "roo-xml", "--port", "0", "--library", str(tmp_path / "library"))
+    with (
+        upstream() as scripted,
+        Terminal(tmp_path, "--upstream", scripted.url, *flags, size=(200, 50)) as terminal,
+    ):
+        terminal.wait_for("waiting for the first exchange")
+        answered(terminal, scripted, terminal.find(URL)[0])
+        before = terminal.proxy()
+        os.kill(before, signal.SIGKILL)
+        terminal.wait_for("The proxy is gone", "was ended by SIGKILL", "r  Restart the proxy")
+        terminal.press("r")
+        terminal.wait_for("─ Upstream ─")
+        terminal.until(lambda: [pid for pid in _proxies(terminal) if pid != before], "another proxy")
+        scripted.requests.clear()
+        terminal.until(lambda: _answers(terminal.find(URL)[0]), "the new proxy's URL on the screen")
+        assert Client(terminal.find(URL)[0]).result() == [("read_file", '{"path":"src/main.py"}')]
+        assert len(scripted.requests) >= 1
+        leave(terminal)
+
+
+def _proxies(terminal: Terminal) -> list[int]:
+    return [pid for pid, command in terminal.family().items() if "serve" in command]
+
+
+def _answers(url: str) -> bool:
+    try:
+        port = int(url.rsplit(":", 1)[1].removesuffix("/v1"))
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        return True
+    except OSError:
+        return False
+
+
+def test_without_configuration_it_says_what_to_do(tmp_path: Path):
+    with Terminal(tmp_path, size=(80, 24)) as terminal:
+        terminal.wait_for("No model to talk to", "workbench init", "workbench demo", "r  Try again")
+        terminal.press("o")
+        terminal.wait_for("waiting for the first exchange")
+        leave(terminal)
+
+
+def test_a_taken_port(tmp_path: Path):
+    with upstream() as scripted, socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        flags = ("--upstream", scripted.url, "--port", str(port), "--library", str(tmp_path / "library"))
+        with Terminal(tmp_path, *flags) as terminal:
+            terminal.wait_for(f"Port {port} is taken", "p  Take a free port")
+            terminal.press("p")
+            assert terminal.find(URL)[0] != f"http://127.0.0.1:{port}/v1"
+            terminal.wait_for("waiting for the first exchange")
+            leave(terminal)
+
+
+def test_an_upstream_that_is_started_later(tmp_path: Path):
+    port = free_port()
+    flags = ("--upstream", f"http://127.0.0.1:{port}/v1", "--dialect", "roo-xml", "--port", "0")
+    with Terminal(tmp_path, *flags, "--library", str(tmp_path / "library")) as terminal:
+        terminal.wait_for("The model server does not answer", f"http://127.0.0.1:{port}/v1", "Start the")
+        with upstream(port):
+            terminal.press("r")
+            terminal.wait_for("waiting for the first exchange")
+            terminal.wait_without("does not answer")
+            leave(terminal)
+
+
+def test_a_library_that_cannot_be_written(tmp_path: Path):
+    file = tmp_path / "file"
+    file.touch()  # root may write anywhere but below a file
+    with upstream() as scripted:
+        flags = ("--upstream", scripted.url, "--port", "0", "--library", str(file / "library"))
+        with Terminal(tmp_path, *flags) as terminal:
+            terminal.wait_for("Nothing can be recorded", "choose another one with --library", "o  Only look")
+            leave(terminal)
+
+
+def test_attached_to_a_library_that_another_process_writes(tmp_path: Path):
+    with upstream() as scripted, running_proxy(tmp_path, scripted, "roo-xml") as proxy:
+        with Terminal(tmp_path, "attach", "--library", str(proxy.library), size=(200, 50)) as terminal:
+            terminal.wait_for("waiting for the first exchange")
+            answered(terminal, scripted, proxy.url)
+            leave(terminal)
+        assert proxy.process.poll() is None, "it was not ours to end"

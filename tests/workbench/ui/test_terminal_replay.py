@@ -1,0 +1,47 @@
+"""The replay in a real terminal: a malformed case is stepped through and explained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.terminal import Terminal
+from workbench.files import samples_dir
+
+SAMPLE = samples_dir() / "roo-xml" / "unclosed-parameter.jsonl"
+
+
+def test_stepping_through_a_malformed_case_to_its_explanation(tmp_path: Path):
+    with Terminal(tmp_path, "replay", str(SAMPLE), size=(120, 40)) as terminal:
+        terminal.wait_for("step 1 of 41", "the parameter path is not closed")
+        terminal.press("right", "right")
+        terminal.wait_for("read 3 of 16", "state text")
+        for _ in range(6):
+            terminal.press("right")
+        terminal.wait_for("state value", "call → value", "20 characters held")
+        assert not terminal.shows("✖ unclosed-parameter"), "it is not known yet"
+        terminal.press("left")
+        terminal.wait_for("state call")
+        terminal.wait_without("call → value")  # one step back, that had not happened
+        terminal.press("n")
+        terminal.wait_for("✖ unclosed-parameter")
+        terminal.press("w")
+        terminal.wait_for("<path> is never closed; with </path> before </read_file> this is a call")
+        terminal.press("1")
+        terminal.wait_for("VARIANT", "1 call converted", "read_file  call_", '{"path":"src/main.py"}')
+        terminal.press("u")
+        terminal.wait_without("VARIANT")
+        terminal.press("q")
+        assert terminal.exit_code() == 0
+
+
+def test_the_samples_in_a_picker(tmp_path: Path):
+    with Terminal(tmp_path, "replay", "samples", size=(100, 30)) as terminal:
+        terminal.wait_for("roo-xml", "Malformed")
+        terminal.press("enter")
+        terminal.wait_for("step 1 of", "Machine")
+        terminal.press("escape")
+        terminal.wait_for("Malformed")
+        terminal.press("q")
+        terminal.wait_without("Malformed")
+        terminal.press("q")
+        assert terminal.exit_code() == 0
