@@ -85,6 +85,16 @@ _NOBODY = (
 )
 
 
+async def health_of(url: str, token: str | None) -> Any:
+    """What a proxy says about itself, upstreams and tapes included; None where it does not answer."""
+    try:
+        async with httpx.AsyncClient(trust_env=False, timeout=10) as client:
+            headers = {"x-workbench-token": token} if token else {}
+            return (await client.get(url.removesuffix("/v1") + "/health", headers=headers)).json()
+    except (httpx.HTTPError, ValueError):
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class Resend:
     """What is to be sent. `stage` says whose body it is: the client's, which the proxy converts as usual, or

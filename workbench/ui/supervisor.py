@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
 from textual.app import App
 
 from workbench.config.reading import read_settings
@@ -16,6 +15,7 @@ from workbench.config.settings import Flags, Settings, default_library
 from workbench.errors import UserError
 from workbench.proxy.guard import check_settings
 from workbench.proxy.process import ChildError, Death, ProxyChild, find_running
+from workbench.proxy.registration import health_of
 from workbench.ui.screens.problem import (
     ProblemScreen,
     no_configuration,
@@ -96,12 +96,10 @@ class ProxySupervisor:
                 return
 
     async def _problem(self, url: str, settings: Settings) -> ProblemScreen | None:
+        health = await health_of(url, settings.token)
         try:
-            async with httpx.AsyncClient(trust_env=False, timeout=10) as client:
-                token = {"x-workbench-token": settings.token} if settings.token else {}
-                health = (await client.get(url.removesuffix("/v1") + "/health", headers=token)).json()
             tapes, upstreams = health["tapes"], health["upstreams"]
-        except (httpx.HTTPError, ValueError, KeyError, TypeError):
+        except (KeyError, TypeError):
             return None
         if not tapes["writable"]:
             return read_only_library(settings.library, str(tapes["problem"]))
