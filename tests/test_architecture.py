@@ -1,15 +1,19 @@
-"""Which part may import which."""
+"""The map of docs/architecture.md: which part may import which; the page names all that is there, and nothing else."""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 SOURCES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for package in ("transformer", "workbench")
@@ -56,3 +60,26 @@ def test_the_transformer_needs_two_libraries():
         for name in imports_of(module)
     }
     assert packages - sys.stdlib_module_names == {"transformer", "orjson", "jinja2"}
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_the_page_names_every_module_or_its_package(module: str):
+    path = SOURCES[module].relative_to(ROOT)
+    # At the top of a package each module is a layer of its own.
+    is_layer = len(path.parts) == 2 and not path.name.startswith("__")
+    name = path.as_posix() if is_layer else f"{path.parent.as_posix()}/"
+    assert f"`{name}`" in PAGE
+
+
+def test_the_page_names_no_file_that_is_not_there():
+    named = set(re.findall(r"`((?:transformer|workbench|samples|tests|docs|benchmarks|\.ci)/[\w./-]*)`", PAGE))
+    assert len(named) > 40
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
+def test_the_page_names_no_class_that_is_not_there():
+    named = set(re.findall(r"`([A-Z][a-z]\w*)(?:\.\w+)?`", PAGE))
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES.values())
+    classes = set(re.findall(r"^class (\w+)", sources, re.MULTILINE))
+    assert len(named) > 20
+    assert sorted(named - classes) == []
