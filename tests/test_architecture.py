@@ -1,4 +1,4 @@
-"""The map of docs/architecture.md: which part may import which; the page names all that is there, and nothing else."""
+"""The map of docs/architecture.md: which part may import which, and that the page names what is there."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ def test_the_page_names_every_module_or_its_package(module: str):
 
 
 def test_the_page_names_no_file_that_is_not_there():
-    named = set(re.findall(r"`((?:transformer|workbench|samples|tests|docs|benchmarks|\.ci)/[\w./-]*)`", PAGE))
+    named = set(
+        re.findall(r"`((?:transformer|workbench|samples|tests|docs|benchmarks|\.ci)/[\w./-]*)`", PAGE)
+    )
     assert len(named) > 40
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
 
