@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from workbench.cli.config import config
+from workbench.cli.main import app
 from workbench.config.settings import PLAIN, UPSTREAM, Flags
 from workbench.errors import UserError
 
@@ -148,3 +150,6 @@ def test_a_wrong_file_is_bad_usage(folder: Path) -> None:
     (folder / "workbench.toml").write_text("[upstreams.x]\nurl = 5")
     with pytest.raises(UserError, match=r"workbench\.toml, \[upstreams\.x\]: url is a base URL"):
         config(Flags(), False)
+    done = CliRunner().invoke(app, ["config"])
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("workbench: ")
