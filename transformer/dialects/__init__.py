@@ -11,13 +11,14 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
 
+from transformer.dialects.glm import GLM
 from transformer.dialects.kimi_k2 import KIMI_K2
 from transformer.dialects.passthrough import PASSTHROUGH
 from transformer.dialects.qwen3_coder import QWEN3_CODER
 from transformer.dialects.roo_xml import ROO_XML
 from transformer.parser.machine import Dialect
 
-BUILT_IN = (ROO_XML, QWEN3_CODER, KIMI_K2, PASSTHROUGH)
+BUILT_IN = (ROO_XML, QWEN3_CODER, KIMI_K2, GLM, PASSTHROUGH)
 ENTRY_POINTS = "toolcall_workbench.dialects"
 DEFAULT = PASSTHROUGH.name  # where nobody says how calls are written
 EXAMPLE = ROO_XML.name  # in texts that show how to name one

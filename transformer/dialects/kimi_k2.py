@@ -12,6 +12,8 @@ from transformer.jsonscan import missing_end, parsed
 from transformer.parser.jsoncall import JsonCall, fitting_tools
 from transformer.parser.leakmarks import NAME, leak_mark
 from transformer.parser.machine import (
+    USUAL_STATES,
+    USUAL_TOKENS,
     Action,
     Block,
     Dialect,
@@ -82,8 +84,8 @@ class Token(StrEnum):
 
 S, T, E = State, Token, Effect
 
-STATES = {
-    S.TEXT: "in the prose, outside of any call",
+STATES: dict[str, str] = {
+    S.TEXT: USUAL_STATES["text"],
     S.SECTION: "in a section of calls, or after a call that had none",
     S.HEADER: "after <|tool_call_begin|>, before the call's id",
     S.ID: "in the call's id, which holds the tool's name",
@@ -92,11 +94,10 @@ STATES = {
     S.STRING: "in the arguments' JSON, inside a string, where everything is data",
     S.REJECTED: "in the arguments of a call that stays text, because its tool was not offered",
     S.REJECTED_STRING: "in such arguments, inside a string",
-    S.DONE: "after the end of the answer",
+    S.DONE: USUAL_STATES["done"],
 }
-TOKENS = {
-    T.TEXT: "text",
-    T.SPACE: "whitespace",
+TOKENS: dict[str, str] = {
+    **USUAL_TOKENS,
     T.SECTION_BEGIN: "the token that begins a section",
     T.SECTION_END: "the token that ends a section",
     T.CALL_BEGIN: "the token that begins a call",
@@ -104,7 +105,6 @@ TOKENS = {
     T.CALL_END: "the token that ends a call",
     T.QUOTE: "a quotation mark",
     T.CUT: "the beginning of a token, cut off by the end of the answer",
-    T.END: "the end of the answer",
 }
 WAITS_FOR = {
     S.HEADER: "the call's id",

@@ -8,6 +8,8 @@ from enum import StrEnum, auto
 
 from transformer.parser.leakmarks import NAME, leak_mark
 from transformer.parser.machine import (
+    USUAL_STATES,
+    USUAL_TOKENS,
     Dialect,
     Lexicon,
     Machine,
@@ -29,6 +31,7 @@ from transformer.parser.tagcall import (
     close_example,
     close_example_at_end,
     close_in_example,
+    complete_call,
     data,
     give_up,
     has_pair,
@@ -81,21 +84,17 @@ class Token(StrEnum):
 
 S, T = State, Token
 
-STATES = {
-    S.TEXT: "in the prose, outside of any call",
+STATES: dict[str, str] = {
+    **USUAL_STATES,
     S.WRAPPER: "after <tool_call>, waiting for <function=",
     S.FUNCTION: "after <function=name>, before its first parameter",
-    S.VALUE: "inside the value of a parameter, where anything may stand",
     S.CLOSED: "after </parameter>, which ends the value if a parameter or </function> follows",
     S.UNCLOSED: "after </function> with the parameter still open: the call's end, or data",
     S.EXAMPLE: "inside a value, in an example of a call",
     S.EXAMPLE_CLOSED: "in such an example, after </parameter>",
-    S.AFTER: "after a call",
-    S.DONE: "after the end of the answer",
 }
-TOKENS = {
-    T.TEXT: "text",
-    T.SPACE: "whitespace",
+TOKENS: dict[str, str] = {
+    **USUAL_TOKENS,
     T.TOOL_CALL: "the wrapper's tag",
     T.FUNCTION: "a function's tag",
     T.PARAMETER: "a parameter's tag",
@@ -103,7 +102,6 @@ TOKENS = {
     T.CLOSE_PARAMETER: "a parameter's closing tag",
     T.CLOSE_FUNCTION: "the function's closing tag",
     T.CLOSE_TOOL_CALL: "the wrapper's closing tag",
-    T.END: "the end of the answer",
 }
 WAITS_FOR = {
     S.WRAPPER: "<function=",
@@ -255,15 +253,6 @@ def _tell_repaired(m: Machine) -> None:
     call: TagCall = m.call
     start = call.region_start
     m.found("repaired-parameter", start, start + call.end, parameter=call.key, closing="</parameter>")
-
-
-def complete_call(m: Machine, text: str, name: str) -> None:
-    """</function>: whatever follows it, the call is complete."""
-    call: TagCall = m.call
-    if call.key:
-        call.commit(m, call.end)
-    call.add(text)
-    call.deliver(m, m.pos)
 
 
 def complete_at_wrapper(m: Machine, text: str, name: str) -> None:

@@ -8,6 +8,8 @@ from enum import StrEnum, auto
 
 from transformer.parser.leakmarks import WORD, leak_mark
 from transformer.parser.machine import (
+    USUAL_STATES,
+    USUAL_TOKENS,
     Dialect,
     Lexicon,
     Machine,
@@ -90,25 +92,20 @@ class Token(StrEnum):
 
 S, T = State, Token
 
-STATES = {
-    S.TEXT: "in the prose, outside of any call",
+STATES: dict[str, str] = {
+    **USUAL_STATES,
     S.THINKING: "after <think>, where calls are only thought of",
     S.CALL: "after the tag of an offered tool, before its first parameter",
     S.UNKNOWN: "after a tag that may be a tool nobody offered",
-    S.VALUE: "inside the value of a parameter, where anything may stand",
     S.CLOSED: "after a closing tag that ends the value if a parameter or the call's end follows",
     S.EXAMPLE: "inside a value, in an example of this very call",
     S.EXAMPLE_CLOSED: "in such an example, after the closing tag of the parameter",
     S.BROKEN: "after the call's closing tag at the start of a line, its parameter still open",
-    S.AFTER: "after a call",
-    S.DONE: "after the end of the answer",
 }
-TOKENS = {
-    T.TEXT: "text",
-    T.SPACE: "whitespace",
+TOKENS: dict[str, str] = {
+    **USUAL_TOKENS,
     T.OPEN: "an opening tag",
     T.CLOSE: "a closing tag",
-    T.END: "the end of the answer",
 }
 WAITS_FOR = {
     S.CALL: "a parameter or the call's closing tag",

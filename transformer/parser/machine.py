@@ -160,6 +160,15 @@ def beginnings(*words: str) -> str:
 
 # -- a dialect
 
+# Words for what nearly every dialect has.
+USUAL_STATES = {
+    "text": "in the prose, outside of any call",
+    "value": "inside the value of a parameter, where anything may stand",
+    "after": "after a call",
+    "done": "after the end of the answer",
+}
+USUAL_TOKENS = {"text": "text", "space": "whitespace", "end": "the end of the answer"}
+
 
 def always(m: Machine, text: str, start: int) -> bool:
     """Whatever begins like a token is held back."""

@@ -37,9 +37,9 @@ class ArgumentText:
     """Give it parameters in order; it gives the JSON text that may leave, and the rest at `finish`.
 
     With `live`, parameters leave before the call is complete, and with `flow` a string leaves while
-    it arrives. An array may be given several times, so from
-    the first array on everything waits for the end of the call: order is kept. Whole and live
-    use the same code, so they cannot disagree.
+    it arrives. An array may be given several times, so from the first array on everything waits for the
+    end of the call: order is kept. Whole and live use the same code, so they cannot disagree. A string loses
+    one newline at each end, which models write beside the tags; with `verbatim` it does not.
     """
 
     __slots__ = (
@@ -51,12 +51,14 @@ class ArgumentText:
         "_streamed",
         "_tail",
         "_tool",
+        "_verbatim",
         "_written",
         "notes",
     )
 
-    def __init__(self, tool: Tool | None, live: bool, flow: bool) -> None:
+    def __init__(self, tool: Tool | None, live: bool, flow: bool, verbatim: bool = False) -> None:
         self._tool = tool
+        self._verbatim = verbatim
         self._live = live
         self._flow = live and flow
         self._given: dict[str, list[tuple[str, int]]] = {}
@@ -80,6 +82,9 @@ class ArgumentText:
         """More of the open value, certain to be data."""
         if not self._open:
             return ""
+        if self._verbatim:
+            self._streamed = max(0, self._streamed) + len(text)
+            return quote(text)[1:-1]
         tail = self._tail + text
         if self._streamed < 0:
             if tail in ("", "\r"):
@@ -99,7 +104,7 @@ class ArgumentText:
             self._open = False
             self._given[name] = [(raw, start)]
             self._written.add(name)
-            return quote(trim(raw)[max(0, self._streamed) :])[1:]
+            return quote(trim(self._read(raw))[max(0, self._streamed) :])[1:]
         if name in self._given:
             self._repeat(name, raw, start)
             return ""
@@ -133,12 +138,12 @@ class ArgumentText:
         given = self._given[name]
         tool = self._tool
         if tool is None or not tool.knows(name):
-            return quote(trim(given[0][0]))
+            return quote(trim(self._read(given[0][0])))
         schema, root = tool.properties[name], tool.parameters
         if len(given) > 1:
-            value = convert_repeated([raw for raw, _ in given], schema, root)
+            value = convert_repeated([self._read(raw) for raw, _ in given], schema, root)
         else:
-            value = convert(given[0][0], schema, root)
+            value = convert(self._read(given[0][0]), schema, root)
         if not value.fits:
             start, end = given[0][1], given[-1][1] + len(given[-1][0])
             self.notes.append(
@@ -146,8 +151,12 @@ class ArgumentText:
             )
         return value.json
 
+    def _read(self, raw: str) -> str:
+        """The text as values are read, which takes one newline off each end."""
+        return f"\n{raw}\n" if self._verbatim else raw
+
     def clone(self) -> ArgumentText:
-        twin = ArgumentText(self._tool, self._live, self._flow)
+        twin = ArgumentText(self._tool, self._live, self._flow, self._verbatim)
         twin._given = {name: texts.copy() for name, texts in self._given.items()}
         twin._written = self._written.copy()
         twin._blocked, twin._open = self._blocked, self._open
@@ -181,6 +190,7 @@ class TagCall(OpenCall):
         live: bool = True,
         closer: str | None = None,
         call_closer: str | None = None,
+        verbatim: bool = False,
     ) -> None:
         super().__init__(m, name, start, live)
         self.closer = closer
@@ -188,7 +198,8 @@ class TagCall(OpenCall):
         self.tool: Tool | None = m.tool(name)
         self.offered = self.tool is not None
         # A repair may end a value before what was read last, so there none leaves before its end.
-        self.arguments = ArgumentText(self.tool, self.live, m.choice.policy.malformed != "repair")
+        flow = m.choice.policy.malformed != "repair"
+        self.arguments = ArgumentText(self.tool, self.live, flow, verbatim)
         self.past = Text()
         self.region = Text()
         self.region_start = start
@@ -345,6 +356,15 @@ def may_repair(m: Machine, key: str) -> bool:
 def not_a_call(m: Machine, text: str, name: str) -> None:
     m.call.release(m)
     m.say(text)
+
+
+def complete_call(m: Machine, text: str, name: str) -> None:
+    """The call's closing tag: whatever follows it, the call is complete."""
+    call: TagCall = m.call
+    if call.key:
+        call.commit(m, call.end)
+    call.add(text)
+    call.deliver(m, m.pos)
 
 
 def open_parameter(m: Machine, text: str, name: str) -> None:

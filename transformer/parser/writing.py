@@ -71,6 +71,7 @@ class TagSyntax:
     parameter: Callable[[str, str], str]
     call: Callable[[str, Sequence[str]], str]
     on_one_line: bool  # a short string stands directly between its tags
+    verbatim: bool = False  # every string does, and none loses a newline when it is read
 
 
 def tag_writer(syntax: TagSyntax, between: str) -> Writer:
@@ -92,7 +93,7 @@ def _compose(
         raw = _SURROGATE.sub("\ufffd", arguments)
         return syntax.call(name, [raw]), [note("arguments-not-json", tool=name)]
     texts = {member.key: _text(member, syntax) for member in found}
-    reading = {member.key: _read(member, texts[member.key], tools.get(name)) for member in found}
+    reading = {member.key: _read(syntax, member, texts[member.key], tools.get(name)) for member in found}
     told = [
         _changed(syntax, name, member, reading[member.key])
         for member in found
@@ -119,14 +120,15 @@ def _text(member: Member, syntax: TagSyntax) -> str:
         return member.raw
     # Half of a surrogate pair cannot be sent to anybody; the comparison tells that it changed.
     text = _SURROGATE.sub("\ufffd", member.value)
-    if syntax.on_one_line and "\n" not in text:
+    if syntax.verbatim or (syntax.on_one_line and "\n" not in text):
         return text
-    # Behind a lone CR a line feed would look like the second half of one newline.
+    # After a lone CR a line feed would look like the second half of one newline.
     return f"\n{text}\r\n" if text.endswith("\r") else f"\n{text}\n"
 
 
-def _read(member: Member, text: str, tool: Tool | None) -> Any:
+def _read(syntax: TagSyntax, member: Member, text: str, tool: Tool | None) -> Any:
     """What the reader will make of the text."""
+    text = f"\n{text}\n" if syntax.verbatim else text
     if tool is None or not tool.knows(member.key) or tool.is_text(member.key):
         return trim(text)
     return parsed(convert(text, tool.properties[member.key], tool.parameters).json)
