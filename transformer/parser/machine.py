@@ -200,6 +200,7 @@ class Dialect:
     leftover: Callable[[Machine, str], StrEnum] | None = None  # a beginning of a token at the end
     converts: bool = True  # False: the answer's bytes go on as they come
     fenced: bool = False  # code fences make a difference
+    spelling: Any = None  # the markers, where the table is a grammar's that several dialects share
     ids: Literal["generated", "upstream"] = "generated"
     own_json: bool = False  # arguments are JSON as the model wrote it
     # the way up
