@@ -11,10 +11,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import orjson
-
-from transformer.answer.events import Parsed, error_in, parse_leniently
+from transformer.answer.events import error_in
 from transformer.answer.setting import Setting
+from transformer.jsontext import parse
 from transformer.records import Event, Finding, Level, Span
 from transformer.values.fitting import Arguments, misfits
 
@@ -506,7 +505,7 @@ class Conformance:
             yield make_check(code, event, said)
 
     def _json(self, data: bytes, event: Event) -> Iterator[Check]:
-        value, problem = _parsed(data)[:2]
+        value, problem = parse(data)[:2]
         if problem is not None:
             yield from self._breach("check-not-json", event, why=short(problem))
         elif not isinstance(value, dict):
@@ -575,13 +574,6 @@ class Conformance:
             said = "conforms as far as it goes"
         what = "stream" if self._streamed else "message"
         return make_check("check-stream", last, {"what": what, "said": said}, level=self._tally.level)
-
-
-def _parsed(data: bytes) -> Parsed:
-    try:
-        return Parsed(orjson.loads(data))
-    except orjson.JSONDecodeError:
-        return parse_leniently(data)
 
 
 def _said(calls: list[Any]) -> str:

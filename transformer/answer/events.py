@@ -4,10 +4,8 @@ part of.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from orjson import JSONDecodeError, loads
 
@@ -15,33 +13,10 @@ from transformer.answer.answer import Answer
 from transformer.answer.choice import Choice
 from transformer.answer.chunks import FIELDS, PATIENCE, Object, Shape, learn, openai_usage
 from transformer.journal import Journal
+from transformer.jsontext import LONG_NUMBER, parse_leniently
 from transformer.sse import Frame
 
 REASONING = ("reasoning", "reasoning_content")
-
-
-class Parsed(NamedTuple):
-    """An event's JSON, or why it is none; `repaired` names what had to be replaced to read it."""
-
-    value: Any
-    problem: str | None = None
-    repaired: str | None = None
-
-
-def parse_leniently(data: bytes) -> Parsed:
-    """A second reading of what orjson refused: lone surrogates, bytes that are no UTF-8."""
-    repaired = None
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        text = data.decode("utf-8", "replace")
-        repaired = "invalid-utf8"
-    try:
-        return Parsed(json.loads(text), None, repaired)
-    except ValueError as error:
-        return Parsed(None, str(error))
-    except RecursionError:
-        return Parsed(None, "it is nested too deeply")
 
 
 def stands_alone(line: bytes) -> bool:
@@ -89,8 +64,6 @@ def phase_of(delta: dict[str, Any]) -> tuple[str | None, bool]:
 _CONTENT = ("content",)
 _THINKING = ("reasoning_content",)
 _EXCERPT = 120
-# orjson makes a float of an integer beyond 64 bits; the unknown fields of an event are not ours to round.
-_LONG_NUMBER = re.compile(rb"[0-9]{19}")
 
 
 class EventReader:
@@ -125,7 +98,7 @@ class EventReader:
         except JSONDecodeError:
             self._odd_event(frame)
             return
-        if _LONG_NUMBER.search(data):
+        if LONG_NUMBER.search(data):
             obj = parse_leniently(data).value or obj
         choices = obj.get("choices") if type(obj) is dict else None
         if not choices or type(choices) is not list or answer.ended or "error" in obj:

@@ -7,9 +7,10 @@ from typing import Any
 
 from transformer.answer.answer import Answer
 from transformer.answer.chunks import Object, as_error
-from transformer.answer.events import EventReader, error_in, parse_leniently
+from transformer.answer.events import EventReader, error_in
 from transformer.answer.setting import make_setting
 from transformer.journal import Journal, Keep
+from transformer.jsontext import parse_leniently
 from transformer.parser.machine import Dialect
 from transformer.policy import Policy
 from transformer.provenance import SourceMap, resolve

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
 from transformer.answer.chunks import dumps
+from transformer.jsontext import object_in
 from transformer.policy import Policy, PolicyError
 from workbench import __version__
 from workbench.config.settings import Upstream
@@ -21,7 +22,7 @@ from workbench.config.values import sendable
 from workbench.errors import UserError
 from workbench.proxy.exchange import nobody
 from workbench.proxy.guard import CONTROL, bearer, same
-from workbench.proxy.incoming import CHAT, Incoming, object_in
+from workbench.proxy.incoming import CHAT, Incoming
 from workbench.proxy.routing import Proxy, Sending, prepare
 from workbench.tape.recipe import known_dialect
 

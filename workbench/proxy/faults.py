@@ -16,7 +16,7 @@ import orjson
 
 from transformer.answer.chunks import as_error, dumps
 from transformer.answer.events import error_in
-from workbench.proxy.incoming import object_in
+from transformer.jsontext import object_in
 
 _EXCERPT = 300
 # A client repeats these by itself, and rightly so; it must not repeat anything else for ever.

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import re
-from codecs import BOM_UTF8
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 from starlette.types import Receive, Scope
 
+from transformer.jsontext import object_in
 from workbench.config.settings import Upstream
 
 Pairs = list[tuple[str, str]]
@@ -63,10 +60,6 @@ def _end_to_end(pairs: Pairs) -> Pairs:
         for word in value.split(",")
     }
     return [(key.lower(), value) for key, value in pairs if key.lower() not in _HOP | named]
-
-
-# orjson makes a float of an integer beyond 64 bits, and a request is not ours to round.
-_LONG_NUMBER = re.compile(rb"[0-9]{19}")
 
 
 CHAT = "/chat/completions"
@@ -150,18 +143,3 @@ async def _read_body(receive: Receive, limit: int) -> bytes:
 def below_v1(path: str) -> str:
     """Clients differ in whether their base URL ends with /v1: both are right."""
     return path[3:] or "/" if path == "/v1" or path.startswith("/v1/") else path
-
-
-def object_in(body: bytes) -> dict[str, Any] | None:
-    """The JSON object in a body, or None."""
-    body = body.removeprefix(BOM_UTF8)
-    if body.lstrip()[:1] != b"{":
-        return None
-    try:
-        value = json.loads(body) if _LONG_NUMBER.search(body) else orjson.loads(body)
-    except (ValueError, RecursionError):
-        try:
-            value = json.loads(body)  # lone surrogates, NaN: not ours to refuse
-        except (ValueError, RecursionError):
-            return None
-    return value if isinstance(value, dict) else None

@@ -15,10 +15,11 @@ from transformer.answer.events import error_in
 from transformer.answer.rescue import rescue
 from transformer.answer.review import observed
 from transformer.answer.stream import StreamTransformer
+from transformer.jsontext import object_in
 from transformer.sse import DONE
 from workbench.proxy.exchange import LONGEST_ERROR, Exchange, Heartbeat, answer_fault, read_all, refused
 from workbench.proxy.faults import Fault, of_answer
-from workbench.proxy.incoming import Pairs, downward, first, object_in
+from workbench.proxy.incoming import Pairs, downward, first
 from workbench.proxy.upstream import Faulted, Reply
 from workbench.tape.format import End
 from workbench.tape.recipe import Recipe

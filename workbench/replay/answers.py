@@ -4,33 +4,13 @@ what would be sent today.
 
 from __future__ import annotations
 
-import re
 from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import orjson
-
-from transformer.answer.events import parse_leniently
-
-# orjson makes a float of an integer beyond 64 bits, and an answer is not ours to round.
-_LONG_NUMBER = re.compile(rb"[0-9]{19}")
-
-
-def begins_object(data: bytes) -> bool:
-    return data.removeprefix(BOM_UTF8).lstrip()[:1] == b"{"
-
-
-def object_in(data: bytes) -> dict[str, Any] | None:
-    """The JSON object that the bytes are; None where they are none, or not all of it."""
-    body = data.removeprefix(BOM_UTF8)
-    try:
-        value = parse_leniently(body).value if _LONG_NUMBER.search(body) else orjson.loads(body)
-    except orjson.JSONDecodeError:
-        value = parse_leniently(body).value
-    return value if isinstance(value, dict) else None
+from transformer.jsontext import parse
 
 
 class Part(NamedTuple):
@@ -52,7 +32,7 @@ class CallPart(NamedTuple):
 def parts_of(data: bytes, *, whole: bool = False) -> Iterator[Part]:
     """The parts of an event's JSON. `whole`: of an answer that came in one piece, whose choices are numbered
     by their places where they have no index."""
-    value = _parsed(data.removeprefix(BOM_UTF8))
+    value = parse(data.removeprefix(BOM_UTF8)).value
     choices = value.get("choices") if isinstance(value, dict) else None
     for place, choice in enumerate(choices if isinstance(choices, list) else ()):
         if not isinstance(choice, dict):
@@ -76,13 +56,6 @@ def calls_of(said: Mapping[str, Any]) -> Iterator[CallPart]:
         yield CallPart(
             index if type(index) is int else place, str(id or ""), str(name or ""), str(arguments or "")
         )
-
-
-def _parsed(data: bytes) -> Any:
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return parse_leniently(data).value
 
 
 _BEFORE, _AFTER = 120, 200  # bytes around the difference that are kept to be shown

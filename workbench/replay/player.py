@@ -19,10 +19,11 @@ from transformer.answer.chunks import dumps
 from transformer.answer.conformance import Check, Conformance
 from transformer.answer.stream import StreamTransformer
 from transformer.answer.whole import MessageTransformer
+from transformer.jsontext import begins_object, object_in
 from transformer.provenance import SourceMap
 from transformer.records import Delta, Event, Finding, Ranges, Record, Span, Transition
 from workbench.errors import UserError
-from workbench.replay.answers import Comparison, Difference, begins_object, object_in
+from workbench.replay.answers import Comparison, Difference
 from workbench.tape.format import Line
 from workbench.tape.recipe import Recipe, Wishes, make_recipe
 
@@ -500,7 +501,7 @@ class Player(Provenance):
         if message is None or self._whole is not None:
             return
         data = bytes(self.data)
-        value = object_in(data)
+        value = object_in(data, repair=True)
         if value is None:
             return
 

@@ -10,8 +10,9 @@ import pytest
 
 from tests.support.streams import tool
 from transformer import Policy
+from transformer.jsontext import object_in
 from workbench.config.settings import Upstream
-from workbench.proxy.incoming import Incoming, below_v1, object_in
+from workbench.proxy.incoming import Incoming, below_v1
 from workbench.proxy.routing import address, prepare
 
 TOOLS = [tool("read_file", {"path": {"type": "string"}})]

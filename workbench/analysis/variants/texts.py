@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from transformer.answer.events import REASONING, error_in, parse_leniently
+from transformer.answer.events import REASONING, error_in
+from transformer.jsontext import parse
 from transformer.provenance import Path, Piece, SourceMap, locate, resolve
 from transformer.records import Event, Ranges, Span
 from workbench.analysis.variants.changes import Retext, words
@@ -117,11 +118,7 @@ def _texts(origin: Player, pieces: list[Piece]) -> Iterator[str]:
 
 def value_of(event: Event) -> Any:
     """An event's JSON; None where it is none."""
-    data = event.data.removeprefix(BOM)
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return parse_leniently(data.strip()).value
+    return parse(event.data.removeprefix(BOM).strip()).value
 
 
 def value_at(event: Event, path: Path) -> Any:
