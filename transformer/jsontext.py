@@ -52,15 +52,3 @@ def parse_leniently(data: bytes) -> Parsed:
 def begins_object(data: bytes) -> bool:
     """Whether this may be the beginning of a JSON object."""
     return data.removeprefix(BOM_UTF8).lstrip()[:1] == b"{"
-
-
-def object_in(data: bytes, *, repair: bool = False) -> dict[str, Any] | None:
-    """The JSON object that the bytes are; None where they are something else, or not all of it.
-
-    `repair`: bytes that are not UTF-8 are replaced; otherwise such bytes are not an object.
-    """
-    body = data.removeprefix(BOM_UTF8)
-    if not begins_object(body):
-        return None
-    value, _, repaired = parse_leniently(body) if LONG_NUMBER.search(body) else parse(body)
-    return value if isinstance(value, dict) and (repair or repaired is None) else None

@@ -158,10 +158,15 @@ class StreamTransformer:
         """The client has only the beginning of an event, so nothing else may be written to it now."""
         return self.setting.raw and not self._decoder.idle
 
+    @property
+    def sources(self) -> Mapping[tuple[int, str], SourceMap]:
+        """By choice and channel: where each character of the text stands; only with records="all"."""
+        return self._answer.sources
+
     def bytes_of(self, span: Span) -> Ranges:
         """The upstream bytes that a span stands for; only with records="all"."""
-        sources = self._answer.sources.get((span.choice, span.channel), SourceMap())
-        return resolve(span, sources, self._journal.events.items)
+        source = self.sources.get((span.choice, span.channel), SourceMap())
+        return resolve(span, source, self._journal.events.items)
 
     def snapshot(self) -> StreamTransformer:
         """A copy to come back to; texts and records are shared with it, not copied."""

@@ -33,7 +33,7 @@ class MessageTransformer:
         self.setting = make_setting(dialect, tools, policy, request, ids, now)
         self._journal = Journal(records)
         self._choices: list[Choice] = []
-        self._sources: dict[tuple[int, str], SourceMap] = {}
+        self.sources: dict[tuple[int, str], SourceMap] = {}  # by choice and channel
         self._calls = 0
 
     def convert(self, body: Mapping[str, Any], data: bytes | None = None) -> Object:
@@ -90,7 +90,7 @@ class MessageTransformer:
             path = ("choices", position, "message", fields[0])
             parts = halves.parts((choice.index, channel), text, self._journal.event, path)
             for part in [*parts, *(part for _, part in halves.rest())]:
-                source = self._sources.setdefault((choice.index, channel), SourceMap())
+                source = self.sources.setdefault((choice.index, channel), SourceMap())
                 source.add(part.event, len(part.text), part.path, first=part.first, half=part.half)
                 choice.text(channel, fields, part.text)
 
@@ -111,8 +111,8 @@ class MessageTransformer:
         return sum(choice.unaccounted for choice in self._choices)
 
     def bytes_of(self, span: Span) -> Ranges:
-        sources = self._sources.get((span.choice, span.channel), SourceMap())
-        return resolve(span, sources, self._journal.events.items)
+        source = self.sources.get((span.choice, span.channel), SourceMap())
+        return resolve(span, source, self._journal.events.items)
 
 
 def _rewritten(message: Mapping[str, Any], choice: Choice) -> Object:

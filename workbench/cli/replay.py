@@ -24,7 +24,7 @@ from workbench.replay.lines import LineSource
 from workbench.replay.player import Item, Pane, Player
 from workbench.replay.rowtext import decoded, line_text, said_in, sender
 from workbench.replay.sources import STANDARD_INPUT, Appraisal, Compose, Replayable, replayables_of
-from workbench.replay.timeline import Cursor
+from workbench.replay.timeline import Timeline
 from workbench.tape.format import Line
 from workbench.tape.inputs import Chunking, Kind
 from workbench.text import say, visible_line
@@ -245,7 +245,7 @@ def _print_columns(opening: Replayable, *, headed: bool, first: bool) -> int:
         say(f"workbench: {source.problem or judged.sentence}")
         return 2
     try:
-        until = None if opening.start is None else Cursor(source.player).goto(opening.start).step
+        until = None if opening.start is None else Timeline(source.player).goto(opening.start, -1).step
     except UserError as error:
         say(f"workbench: {opening.title}: {error.message}")
         return 2

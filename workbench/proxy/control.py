@@ -14,7 +14,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
 from transformer.answer.chunks import dumps
-from transformer.jsontext import object_in
 from transformer.policy import Policy, PolicyError
 from workbench import __version__
 from workbench.config.settings import Upstream
@@ -25,6 +24,7 @@ from workbench.proxy.guard import CONTROL, bearer, same
 from workbench.proxy.incoming import CHAT, Incoming
 from workbench.proxy.routing import Proxy, Sending, prepare
 from workbench.tape.recipe import known_dialect
+from workbench.text import json_object
 
 Body = dict[str, Any]
 
@@ -76,7 +76,7 @@ class Control:
             if size > limit:
                 raise Refused(413, f"the request is larger than {limit} bytes")
         data = b"".join(parts)
-        body = object_in(data) if data.strip() else {}
+        body = json_object(data) if data.strip() else {}
         if body is None:
             raise Refused(400, "the body is a JSON object; this one is not")
         return body

@@ -16,7 +16,7 @@ import orjson
 
 from transformer.answer.chunks import as_error, dumps
 from transformer.answer.events import error_in
-from transformer.jsontext import object_in
+from workbench.text import json_object
 
 _EXCERPT = 300
 # A client repeats these by itself, and rightly so; it must not repeat anything else for ever.
@@ -152,7 +152,7 @@ def _reported(body: bytes) -> Any:
     text = body.lstrip()
     if text.startswith(b"data:"):  # an error in the clothes of an event
         text = text.removeprefix(b"data:").partition(b"\n")[0]
-    value = object_in(text)
+    value = json_object(text)
     if value is None:
         return None
     error = error_in(value)

@@ -8,8 +8,8 @@ from typing import Any
 
 from starlette.types import Receive, Scope
 
-from transformer.jsontext import object_in
 from workbench.config.settings import Upstream
+from workbench.text import json_object
 
 Pairs = list[tuple[str, str]]
 
@@ -120,7 +120,7 @@ async def read_incoming(scope: Scope, receive: Receive, limit: int) -> Incoming:
     raw_path = scope.get("raw_path") or scope["path"].encode()
     path = raw_path.partition(b"?")[0].decode("latin-1")
     query = scope["query_string"].decode("latin-1")
-    return Incoming(scope["method"], below_v1(path), query, headers, body, object_in(body))
+    return Incoming(scope["method"], below_v1(path), query, headers, body, json_object(body))
 
 
 async def _read_body(receive: Receive, limit: int) -> bytes:

@@ -15,7 +15,6 @@ from transformer.answer.events import error_in
 from transformer.answer.rescue import rescue
 from transformer.answer.review import observed
 from transformer.answer.stream import StreamTransformer
-from transformer.jsontext import object_in
 from transformer.sse import DONE
 from workbench.proxy.exchange import LONGEST_ERROR, Exchange, Heartbeat, answer_fault, read_all, refused
 from workbench.proxy.faults import Fault, of_answer
@@ -23,6 +22,7 @@ from workbench.proxy.incoming import Pairs, downward, first
 from workbench.proxy.upstream import Faulted, Reply
 from workbench.tape.format import End
 from workbench.tape.recipe import Recipe
+from workbench.text import json_object
 
 
 class Converter:
@@ -318,7 +318,7 @@ class WholeAnswer:
         """The client's body. Raises Faulted where upstream's is no answer."""
         if reply.content_type == "text/event-stream":
             return self._collected(body)
-        value = object_in(body)
+        value = json_object(body)
         name = self._exchange.outgoing.upstream.name
         if not body.strip():
             raise Faulted(

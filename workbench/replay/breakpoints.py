@@ -1,7 +1,6 @@
 """Breakpoints: what a person waits for in a tape, one line each, and the steps at which it happens.
 
-`parse` reads a line, `BreakpointContext` is the tape they are looked for in, `hits` goes from one hit to the
-next.
+`parse` reads a line, `hits` goes from one hit to the next.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import translate
-from functools import cached_property
 
 from transformer.answer.conformance import RULES
 from transformer.dialects import DIALECTS
@@ -21,32 +19,10 @@ from transformer.findings import CATALOGUE
 from transformer.parser.machine import TOO_LONG
 from transformer.records import Finding, Transition
 from workbench.errors import UserError
-from workbench.replay.channels import Channels, ToolNames
-from workbench.replay.follower import Clock, Follower
-from workbench.replay.message import Assembly
-from workbench.replay.player import Item, Pane, Player
+from workbench.replay.follower import Follower
+from workbench.replay.player import Item, Pane
+from workbench.replay.timeline import Timeline
 from workbench.tape.format import Line
-
-
-class BreakpointContext:
-    """Keep it as long as the tape is open: what it has read of it once, it need not read again."""
-
-    def __init__(self, player: Player, clock: Clock | None = None, assembly: Assembly | None = None) -> None:
-        self.player = player
-        self.clock = clock or Clock(player)
-        self._assembly = assembly or Assembly(player)
-
-    @cached_property
-    def channels(self) -> Channels:
-        return Channels(self.player)
-
-    @cached_property
-    def tools(self) -> ToolNames:
-        return ToolNames(self.player, self._assembly)
-
-    def item(self, step: int) -> Item:
-        return self.player.item(*self.player.place(step))
-
 
 _SHOWN = 60
 ALL_PANES = tuple(Pane)
@@ -66,12 +42,12 @@ class Breakpoint(ABC):
         """Only the rows of these can be hits."""
         return (Pane.MACHINE,)
 
-    def needs(self, scene: BreakpointContext) -> Follower | None:
-        """What has to be caught up with the tape before anybody asks."""
+    def index(self, timeline: Timeline) -> Follower | None:
+        """What has to know a step before anybody asks about it."""
         return None
 
     @abstractmethod
-    def hit(self, scene: BreakpointContext, step: int) -> str | None:
+    def hit(self, timeline: Timeline, step: int) -> str | None:
         """What happens with a step, if it is what is waited for."""
 
 
@@ -81,8 +57,8 @@ class Entering(Breakpoint):
 
     pattern: re.Pattern[str] = field(compare=False)
 
-    def hit(self, scene: BreakpointContext, step: int) -> str | None:
-        item = scene.item(step)
+    def hit(self, timeline: Timeline, step: int) -> str | None:
+        item = _item(timeline, step)
         if not isinstance(item, Transition) or not _fits(self.pattern, item.to):
             return None
         return None if _fits(self.pattern, item.state) else f"enters {item.to} by {item.rule}"
@@ -94,8 +70,8 @@ class ByRule(Breakpoint):
 
     pattern: re.Pattern[str] = field(compare=False)
 
-    def hit(self, scene: BreakpointContext, step: int) -> str | None:
-        item = scene.item(step)
+    def hit(self, timeline: Timeline, step: int) -> str | None:
+        item = _item(timeline, step)
         if not isinstance(item, Transition) or not _fits(self.pattern, item.rule):
             return None
         return f"{item.rule} in state {item.state}"
@@ -107,8 +83,8 @@ class Finds(Breakpoint):
 
     pattern: re.Pattern[str] = field(compare=False)
 
-    def hit(self, scene: BreakpointContext, step: int) -> str | None:
-        item = scene.item(step)
+    def hit(self, timeline: Timeline, step: int) -> str | None:
+        item = _item(timeline, step)
         if isinstance(item, Finding):
             code, message = item.code, item.message
         elif isinstance(item, Line):
@@ -129,14 +105,14 @@ class Matching(Breakpoint):
     def panes(self) -> Sequence[Pane]:
         return self.where
 
-    def needs(self, scene: BreakpointContext) -> Follower | None:
-        return scene.channels
+    def index(self, timeline: Timeline) -> Follower | None:
+        return timeline.channels
 
-    def hit(self, scene: BreakpointContext, step: int) -> str | None:
-        found = scene.channels.match(self.regex, step)
+    def hit(self, timeline: Timeline, step: int) -> str | None:
+        found = timeline.channels.match(self.regex, step)
         if found is None:
             return None
-        pane = scene.player.place(step)[0].name.lower()
+        pane = timeline.player.place(step)[0].name.lower()
         return f"“{found if len(found) <= _SHOWN else f'{found[:_SHOWN]}…'}” in the {pane} pane"
 
 
@@ -150,11 +126,11 @@ class Calling(Breakpoint):
     def panes(self) -> Sequence[Pane]:
         return ALL_PANES
 
-    def needs(self, scene: BreakpointContext) -> Follower | None:
-        return scene.tools
+    def index(self, timeline: Timeline) -> Follower | None:
+        return timeline.tools
 
-    def hit(self, scene: BreakpointContext, step: int) -> str | None:
-        name = next((name for name in scene.tools.at(step) if _fits(self.pattern, name)), None)
+    def hit(self, timeline: Timeline, step: int) -> str | None:
+        name = next((name for name in timeline.tools.at(step) if _fits(self.pattern, name)), None)
         return None if name is None else f"a call of {name}"
 
 
@@ -168,14 +144,14 @@ class HeldMuch(Breakpoint):
     def panes(self) -> Sequence[Pane]:
         return ALL_PANES
 
-    def hit(self, scene: BreakpointContext, step: int) -> str | None:
-        held = self._held(scene, step)
-        if held <= self.characters or self._held(scene, step - 1) > self.characters:
+    def hit(self, timeline: Timeline, step: int) -> str | None:
+        held = self._held(timeline, step)
+        if held <= self.characters or self._held(timeline, step - 1) > self.characters:
             return None
         return f"{held} characters are held back"
 
-    def _held(self, scene: BreakpointContext, step: int) -> int:
-        held = scene.player.held_at(step) if step >= 0 else None
+    def _held(self, timeline: Timeline, step: int) -> int:
+        held = timeline.player.held_at(step) if step >= 0 else None
         return 0 if held is None else held.characters
 
 
@@ -189,24 +165,25 @@ class HeldLong(Breakpoint):
     def panes(self) -> Sequence[Pane]:
         return ALL_PANES
 
-    def needs(self, scene: BreakpointContext) -> Follower | None:
-        return scene.clock
-
-    def hit(self, scene: BreakpointContext, step: int) -> str | None:
-        since = self._since(scene, step)
-        if since is None or since == self._since(scene, step - 1):
+    def hit(self, timeline: Timeline, step: int) -> str | None:
+        since = self._since(timeline, step)
+        if since is None or since == self._since(timeline, step - 1):
             return None
-        held = scene.player.held_at(step - 1)
+        held = timeline.player.held_at(step - 1)
         assert held is not None
-        passed = scene.clock.of(step) - since
+        passed = timeline.player.seconds(step) - since
         return f"{held.characters} characters have been held back for {passed:.3f} s"
 
-    def _since(self, scene: BreakpointContext, step: int) -> float | None:
+    def _since(self, timeline: Timeline, step: int) -> float | None:
         """When the hold began that is too long by the time of a step."""
-        held = scene.player.held_at(step - 1) if step > 0 else None
-        if held is None or scene.clock.of(step) - held.since <= self.seconds:
+        held = timeline.player.held_at(step - 1) if step > 0 else None
+        if held is None or timeline.player.seconds(step) - held.since <= self.seconds:
             return None
         return held.since
+
+
+def _item(timeline: Timeline, step: int) -> Item:
+    return timeline.player.item(*timeline.player.place(step))
 
 
 def _fits(pattern: re.Pattern[str], name: str) -> bool:
@@ -323,44 +300,42 @@ class Hit:
 
 
 def hits(
-    scene: BreakpointContext,
+    timeline: Timeline,
     breakpoints: Sequence[Breakpoint],
     step: int,
     way: int = 1,
     until: int | None = None,
 ) -> Iterator[Hit | None]:
-    """The hits behind a step (`way` 1) or before it (-1), one after the other; None: a slice is over, and
-    whoever searches may do something else before the next one. `until` is the last step that counts."""
-    indexes = [index for one in breakpoints if (index := one.needs(scene)) is not None]
-    for index in indexes:
-        while not index.catch_up(_SLICE):
-            yield None
-    panes = scene.player.panes_of_steps
+    """The hits after a step (`way` 1) or before it (-1), one by one; None: a slice is over, and whoever
+    searches may do something else before the next one. `until` is the last step that counts."""
+    player = timeline.player
+    indexes = [index for one in breakpoints if (index := one.index(timeline)) is not None]
     watching = [[one for one in breakpoints if pane in one.panes] for pane in Pane]
     looked, at = 0, step + way
-    while 0 <= at < scene.player.steps and (until is None or (until - at) * way >= 0):
-        if (hit := _hit(scene, watching[panes[at]], at)) is not None:
+    while 0 <= at < player.steps and (until is None or (until - at) * way >= 0):
+        for index in indexes:
+            while index.known <= at and not index.catch_up(_SLICE):
+                yield None
+        if (hit := _hit(timeline, watching[player.panes_of_steps[at]], at)) is not None:
             yield hit
         looked, at = looked + 1, at + way
         if looked % _SLICE == 0:
             yield None
-            for index in indexes:  # the tape may have grown meanwhile
-                index.catch_up()
 
 
 def next_hit(
-    scene: BreakpointContext,
+    timeline: Timeline,
     breakpoints: Sequence[Breakpoint],
     step: int,
     way: int = 1,
     until: int | None = None,
 ) -> Hit | None:
     """The first of them, however long that takes."""
-    return next((hit for hit in hits(scene, breakpoints, step, way, until) if hit is not None), None)
+    return next((hit for hit in hits(timeline, breakpoints, step, way, until) if hit is not None), None)
 
 
-def _hit(scene: BreakpointContext, breakpoints: Sequence[Breakpoint], step: int) -> Hit | None:
+def _hit(timeline: Timeline, breakpoints: Sequence[Breakpoint], step: int) -> Hit | None:
     for one in breakpoints:
-        if (words := one.hit(scene, step)) is not None:
+        if (words := one.hit(timeline, step)) is not None:
             return Hit(step, one, f"breakpoint {one}: {words}")
     return None

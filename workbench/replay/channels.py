@@ -70,6 +70,11 @@ class Channels(Follower):
         self._panes = (_Pane(), _Pane(), _Pane())
         self._event = 0  # the next one to be read
 
+    @property
+    def known(self) -> int:
+        event = self.player.event(self._event)
+        return super().known if event is None else min(super().known, self._step_of(event))
+
     def catch_up(self, most: int = ALL) -> bool:
         rows = super().catch_up(most)
         end = self._event + most
@@ -114,9 +119,12 @@ class Channels(Follower):
                 channel = delta.span.channel if delta.kind == "reasoning" and delta.span is not None else ""
                 self._panes[pane].add((delta.choice, delta.kind, delta.call, channel), step, delta.text)
 
-    def _said(self, event: Event) -> None:
+    def _step_of(self, event: Event) -> int:
         """An event is said with the read in which it ends."""
-        step = self.player.step_of_read(self.player.read_at(event.end - 1))
+        return self.player.step_of_read(self.player.read_at(event.end - 1))
+
+    def _said(self, event: Event) -> None:
+        step = self._step_of(event)
         pane = self._panes[Pane.UPSTREAM]
         for choice, said in parts_of(event.data, whole=self.player.mode == "message"):
             for field in _SAYS:

@@ -1,13 +1,11 @@
-"""Followers look at every row of a tape once, in the order of steps, while it grows: the base class, a
-text that grows, the clock.
-"""
+"""Indexes over the rows of a tape: each looks at every row once, in slices, while the tape grows."""
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
 
-from workbench.replay.player import Pane, Player
+from workbench.replay.player import Player
 
 
 class GrowingText:
@@ -59,6 +57,11 @@ class Follower:
         self._next = 0  # the step to look at
         self._rows = [0, 0, 0]  # of each pane, so many have been looked at
 
+    @property
+    def known(self) -> int:
+        """How many steps it knows all about."""
+        return self._next
+
     def catch_up(self, most: int = ALL) -> bool:
         """Look at the rows that came since, but not at more than so many; True: there are none left."""
         player, rows = self.player, self._rows
@@ -73,38 +76,5 @@ class Follower:
         return end == player.steps
 
     def _look(self, step: int, pane: int, ref: int) -> None:
-        """`ref` is the row's number, as `Tracks` explains it."""
+        """`ref` is the row's number, as `Player` explains it."""
         raise NotImplementedError
-
-
-_UPSTREAM = int(Pane.UPSTREAM)
-
-
-class Clock(Follower):
-    """Seconds since the start, for every step. It never goes back, whatever times a tape has."""
-
-    def __init__(self, player: Player) -> None:
-        super().__init__(player)
-        self._times = array("d")
-        self._now = 0.0
-
-    @property
-    def end(self) -> float:
-        """The time of the last step."""
-        return self._now
-
-    def of(self, step: int) -> float:
-        """When a step happened; 0 before the first one."""
-        return self._times[step] if step >= 0 else 0.0
-
-    def at(self, seconds: float) -> int:
-        """The last step that had happened by then; -1: none."""
-        return bisect_right(self._times, seconds) - 1
-
-    def _look(self, step: int, pane: int, ref: int) -> None:
-        # What a machine does takes no time: it happens when the read comes that leads to it.
-        if ref < 0:
-            self._now = max(self._now, self.player.lines[~ref].t)
-        elif pane == _UPSTREAM:
-            self._now = max(self._now, self.player.times[ref])
-        self._times.append(self._now)

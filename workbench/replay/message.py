@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 from transformer.answer.chunks import as_error
 from transformer.answer.events import error_in
 from transformer.answer.observations import Answered, Call, choices_of
-from transformer.jsontext import begins_object, object_in
+from transformer.jsontext import begins_object
 from transformer.records import Delta
 from workbench.replay.answers import CallPart, calls_of, parts_of
 from workbench.replay.follower import Follower, GrowingText
 from workbench.replay.player import Pane, Player
 from workbench.tape.format import Line
+from workbench.text import json_object
 
 _NEVER = 1 << 62
 
@@ -276,7 +277,7 @@ class Assembly(Follower):
 
     def _take(self, step: int, data: bytes) -> dict[str, Any] | None:
         """The object that the client got, if it is one. The first error it hears of counts."""
-        value = object_in(data, repair=True)
+        value = json_object(data, "replace")
         if value is not None:
             self._hear(step, value)
         return value

@@ -19,13 +19,14 @@ from transformer.answer.chunks import dumps
 from transformer.answer.conformance import Check, Conformance
 from transformer.answer.stream import StreamTransformer
 from transformer.answer.whole import MessageTransformer
-from transformer.jsontext import begins_object, object_in
+from transformer.jsontext import begins_object
 from transformer.provenance import SourceMap
-from transformer.records import Delta, Event, Finding, Ranges, Record, Span, Transition
+from transformer.records import Delta, Event, Finding, Level, Ranges, Record, Span, Transition
 from workbench.errors import UserError
-from workbench.replay.answers import Comparison, Difference
+from workbench.replay.comparison import Comparison, Difference
 from workbench.tape.format import Line
 from workbench.tape.recipe import Recipe, Wishes, make_recipe
+from workbench.text import json_object
 
 
 class Pane(IntEnum):
@@ -34,6 +35,25 @@ class Pane(IntEnum):
     UPSTREAM = 0
     MACHINE = 1
     CLIENT = 2
+
+
+# A streamed answer; one that came whole; nothing to convert (another endpoint, an error).
+Mode: TypeAlias = Literal["stream", "message", "plain"]
+Item: TypeAlias = int | Record | Line  # what a row stands for: a read's number, a record, a line of the tape
+
+LEVELS: tuple[Level, ...] = ("error", "warning", "info")  # the worst first
+_NONE = -1
+_MOST_SPANS = 4096  # whose bytes are remembered: some screens full
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What upstream has sent and the client has not got, at some step."""
+
+    characters: int
+    since: float  # when the first of them came
+    state: str  # of the machine that holds them
+    channel: str
 
 
 class Rows:
@@ -70,87 +90,268 @@ class Rows:
         return self.steps[at] if at >= 0 else None
 
 
-_NONE = -1
+class EventIndex:
+    """The events by number: where each ends, since which step it is whole, which call it has text of."""
 
-
-class EventCalls:
-    """By the number of the event; the first call that an event has a part of counts, and stays."""
-
-    __slots__ = ("_calls", "_steps")
+    __slots__ = ("_call_steps", "_calls", "_ends", "_events", "_whole_since")
 
     def __init__(self) -> None:
+        self._events: list[Event] = []
+        self._ends = array("q")  # in upstream's bytes: of the event, or of a longer one before it
+        self._whole_since = array("q")
         self._calls = array("q")
-        self._steps = array("q")
+        self._call_steps = array("q")  # the step with which the call was known
 
-    def add(self, event: int, call: int, step: int) -> None:
-        if event < 0 or self.knows(event):
-            return
-        missing = event + 1 - len(self._calls)
-        if missing > 0:
-            self._calls.extend([_NONE] * missing)
-            self._steps.extend([_NONE] * missing)
-        self._calls[event], self._steps[event] = call, step
+    def __len__(self) -> int:
+        return len(self._events)
 
-    def knows(self, event: int) -> bool:
-        return 0 <= event < len(self._calls) and self._calls[event] != _NONE
+    def get(self, number: int) -> Event | None:
+        return self._events[number] if 0 <= number < len(self._events) else None
 
-    def call_of(self, event: int, step: int) -> int | None:
-        return self._calls[event] if self.knows(event) and self._steps[event] <= step else None
+    def add(self, event: Event, since: int) -> None:
+        """One that is whole since a step. Lines that were taken apart are events inside the one before."""
+        self._events.append(event)
+        self._ends.append(max(event.end, self._ends[-1] if self._ends else 0))
+        self._whole_since.append(since)
+        self._calls.append(_NONE)
+        self._call_steps.append(_NONE)
+
+    def ending_after(self, byte: int) -> int:
+        """The number of the first event that ends after a byte."""
+        return bisect_right(self._ends, byte)
+
+    def between(self, start: int, end: int, step: int | None) -> list[Event]:
+        """The events with a byte in the range that were whole at a step; None means: now."""
+        found = []
+        for number in range(self.ending_after(start), len(self._events)):
+            event = self._events[number]
+            if event.start >= end or (step is not None and self._whole_since[number] > step):
+                break
+            if event.end > start:
+                found.append(event)
+        return found
+
+    def set_call(self, number: int, call: int, step: int) -> None:
+        """The first call that an event has a part of counts, and stays."""
+        if 0 <= number < len(self._calls) and self._calls[number] == _NONE:
+            self._calls[number], self._call_steps[number] = call, step
+
+    def call_of(self, number: int, step: int) -> int | None:
+        if not 0 <= number < len(self._calls) or self._calls[number] == _NONE:
+            return None
+        return self._calls[number] if self._call_steps[number] <= step else None
 
 
-Item: TypeAlias = int | Record | Line  # what a row stands for: a read's number, a record, a line of the tape
+class FindingSteps:
+    """The steps with which something was found, in order: all of them, and those of each level."""
+
+    __slots__ = ("_by_level", "all")
+
+    def __init__(self) -> None:
+        self.all = array("q")
+        self._by_level: Mapping[Level, array[int]] = {level: array("q") for level in LEVELS}
+
+    def of(self, level: Level) -> array[int]:
+        return self._by_level[level]
+
+    def add(self, step: int, level: object) -> None:
+        """On a tape the level of a finding may be anything."""
+        self.all.append(step)
+        self._by_level[next((known for known in LEVELS if known == level), "info")].append(step)
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """What upstream has sent and the client has not got, at some step."""
+class HeldHistory:
+    """How many characters were held back: after each read, and whenever all that had come was worked on."""
 
-    characters: int
-    since: float  # when the first of them came
-    state: str  # of the machine that holds them
-    channel: str
+    __slots__ = ("_left", "_since", "_worked", "after_reads")
+
+    def __init__(self) -> None:
+        self.after_reads = array("q")
+        self._since = array("q")  # the read with which the hold began
+        self._worked = array("q")  # steps with which all that had come was worked on
+        self._left = array("q")  # characters held back then
+
+    def add_work(self, step: int, characters: int) -> None:
+        self._worked.append(step)
+        self._left.append(characters)
+
+    def add_read(self, *, flows: bool) -> None:
+        """What is held after a read, and since which one.
+
+        `flows`: the client got something with this read. What is held then is not what was held before: text
+        whose last character is always undecided flows all the same.
+        """
+        goes_on = bool(self.after_reads) and self.after_reads[-1] > 0 and not flows
+        self._since.append(self._since[-1] if goes_on else len(self.after_reads))
+        self.after_reads.append(self._left[-1] if self._left else 0)
+
+    def worked_at(self, step: int) -> tuple[int, int]:
+        """The last step up to this one with which all was worked on, and the characters held then."""
+        done = bisect_right(self._worked, step)
+        return (self._worked[done - 1], self._left[done - 1]) if done else (_NONE, 0)
+
+    def first_read(self, read: int) -> int:
+        """The read with which what is held began to be; one that ends it still has it from before."""
+        if self.after_reads[read]:
+            return self._since[read]
+        return self._since[read - 1] if read and self.after_reads[read - 1] else read
 
 
-class Tracks:
-    """What can be asked of a tape without knowing how its rows came about.
+class Player:
+    """Feed it a tape's lines; read rows from it.
 
     What a row's number refers to: in the upstream pane a read, in the machine pane a record (a transition or
     a finding), in the client pane a record (a delta); below zero, `~number` is one of `lines`: something that
     is on the tape itself (a status, a heartbeat, a finding of the proxy, the message of an answer that came
-    whole, the end).
+    whole, the end). Among the records are `Check`s, which are on no tape and say how upstream's own events
+    and calls suit clients.
+
+    All that is asked here costs a bisection at most, however long the tape is.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, header: Mapping[str, Any], wishes: Wishes | None = None) -> None:
+        self.header = header
+        self.problem: str | None = None
+        self.mode: Mode = "plain"
+        self.status: dict[str, int] = {}  # by side
+        self.end: Line | None = None
+        self.now = 0.0  # the time of the last line
+        self.whole_at: int | None = None  # the step before which an answer in one piece was all there
+
         self.data = bytearray()  # all that upstream sent
         self.times = array("d")  # of the reads
         self.starts = array("q")  # of the reads, in `data`
-        self.rows_of_reads = array("q")  # in the upstream pane
-        self.rows_of_moves = array("q")  # of the transitions, in the machine pane
-        self.held = array("q")  # characters held back once a read has been worked on
-        self._held_from = array("q")  # the read with which that began
-        self._worked = array("q")  # steps with which all that had come was worked on
-        self._left = array("q")  # characters held back then
         self.records: list[Record] = []
         self.lines: list[Line] = []
+
         self.panes = (Rows(), Rows(), Rows())
         self.panes_of_steps = bytearray()
-        self.end: Line | None = None
-        self.now = 0.0  # the time of the last line
+        self.rows_of_reads = array("q")  # in the upstream pane
+        self.rows_of_transitions = array("q")  # in the machine pane
+        self.finding_steps = FindingSteps()
+        self._seconds = array("d")  # of the steps
+        self._clock = 0.0
+
+        self._events = EventIndex()
+        self._held = HeldHistory()
+        self._ranges: dict[Span, Ranges] = {}
+
+        self._recipe = self._make_recipe(wishes or Wishes())
+        self._stream: StreamTransformer | None = None
+        self._message: MessageTransformer | None = None
+        self._whole: dict[str, Any] | None = None  # what an answer in one piece became
+        self._conformance: Conformance | None = None
+        self._comparison = Comparison()
+        self._blank = True  # nothing has come that could tell what it is
+        self._next_try = 0  # how much of a body that is not whole yet is to be read again
+        self._taken = 0  # records of the transformer
+
+    def _make_recipe(self, wishes: Wishes) -> Recipe | None:
+        try:
+            return make_recipe(self.header, wishes)
+        except UserError as error:
+            self.problem = error.message
+            return None
+
+    # -- the answer
 
     @property
-    def steps(self) -> int:
-        return len(self.panes_of_steps)
-
-    @property
-    def reads(self) -> int:
-        return len(self.times)
+    def dialect(self) -> str:
+        return str(self.header.get("dialect"))
 
     @property
     def complete(self) -> bool:
         return self.end is not None
 
+    @property
+    def completion(self) -> dict[str, Any] | None:
+        """The answer so far, as a client would have put it together."""
+        return self._stream.completion if self._stream is not None else self._whole
+
+    @property
+    def difference(self) -> Difference | None:
+        """Where what the client got is not what today's code would send."""
+        return self._comparison.difference
+
+    @property
+    def findings(self) -> list[Finding]:
+        transformer = self._transformer
+        return list(transformer.findings) if transformer is not None else []
+
+    @property
+    def unaccounted(self) -> int:
+        transformer = self._transformer
+        return transformer.unaccounted if transformer is not None else 0
+
+    @property
+    def sources(self) -> Mapping[tuple[int, str], SourceMap]:
+        """By choice and channel: in which string of which event each character of the text stands."""
+        transformer = self._transformer
+        return transformer.sources if transformer is not None else {}
+
+    @property
+    def _transformer(self) -> StreamTransformer | MessageTransformer | None:
+        return self._stream or self._message
+
+    # -- rows and steps
+
+    @property
+    def steps(self) -> int:
+        return len(self.panes_of_steps)
+
     def rows(self, pane: Pane) -> Rows:
         return self.panes[pane]
+
+    def item(self, pane: Pane, row: int) -> Item:
+        """What a row stands for: a read's number, a record, or a line of the tape."""
+        ref = self.panes[pane].refs[row]
+        if ref < 0:
+            return self.lines[~ref]
+        return ref if pane is Pane.UPSTREAM else self.records[ref]
+
+    def place(self, step: int) -> tuple[Pane, int]:
+        """The pane and the row of a step."""
+        pane = Pane(self.panes_of_steps[step])
+        return pane, bisect_left(self.panes[pane].steps, step)
+
+    def time(self, item: Item) -> float:
+        """When something happened, as the tape has it."""
+        if isinstance(item, Line):
+            return item.t
+        number = item if isinstance(item, int) else item.read
+        return self.times[number] if 0 <= number < len(self.times) else self.now
+
+    def seconds(self, step: int) -> float:
+        """When a step happened, 0 before the first one. It never goes back, whatever times a tape has.
+
+        What a machine does takes no time: it happens when the read comes that leads to it.
+        """
+        return self._seconds[step] if step >= 0 else 0.0
+
+    def step_at(self, seconds: float) -> int:
+        """The last step that had happened by then; -1: none."""
+        return bisect_right(self._seconds, seconds) - 1
+
+    def last_transition(self, step: int) -> Transition | None:
+        """The last move of a machine; its `to` is the state that the answer is in."""
+        number = self._transitions_known(step) - 1
+        return self.transition(number) if number >= 0 else None
+
+    def transition(self, number: int) -> Transition:
+        """A move of a machine, by its number among all of them."""
+        record = self.records[self.panes[Pane.MACHINE].refs[self.rows_of_transitions[number]]]
+        assert isinstance(record, Transition)
+        return record
+
+    def _transitions_known(self, step: int) -> int:
+        """How many moves there are once a step has been made."""
+        return bisect_left(self.rows_of_transitions, self.panes[Pane.MACHINE].known_at(step))
+
+    # -- reads
+
+    @property
+    def reads(self) -> int:
+        return len(self.times)
 
     def read(self, number: int) -> bytes:
         """One read, exactly."""
@@ -167,24 +368,6 @@ class Tracks:
         """The step with which a read came."""
         return self.panes[Pane.UPSTREAM].steps[self.rows_of_reads[number]]
 
-    def item(self, pane: Pane, row: int) -> Item:
-        """What a row stands for: a read's number, a record, or a line of the tape."""
-        ref = self.panes[pane].refs[row]
-        if ref < 0:
-            return self.lines[~ref]
-        return ref if pane is Pane.UPSTREAM else self.records[ref]
-
-    def time(self, item: Item) -> float:
-        if isinstance(item, Line):
-            return item.t
-        number = item if isinstance(item, int) else item.read
-        return self.times[number] if 0 <= number < len(self.times) else self.now
-
-    def place(self, step: int) -> tuple[Pane, int]:
-        """The pane and the row of a step."""
-        pane = Pane(self.panes_of_steps[step])
-        return pane, bisect_left(self.panes[pane].steps, step)
-
     def last_read(self, step: int) -> int:
         """The last read that had come when a step had been made; -1: none."""
         return bisect_left(self.rows_of_reads, self.panes[Pane.UPSTREAM].known_at(step)) - 1
@@ -193,6 +376,13 @@ class Tracks:
         """How much upstream had sent when a step had been made."""
         read = self.last_read(step)
         return self.read_end(read) if read >= 0 else 0
+
+    # -- what is held back
+
+    @property
+    def held(self) -> array[int]:
+        """By read: the characters that were held back once it had been worked on."""
+        return self._held.after_reads
 
     def held_at(self, step: int) -> Held | None:
         """What was held back once a step had been made."""
@@ -204,233 +394,64 @@ class Tracks:
         if not characters:
             return None
         state, channel = ("", "") if last is None else (last.to, last.span.channel)
-        return Held(characters, self.times[self._first_held(read)], state, channel)
-
-    def _first_held(self, read: int) -> int:
-        """The read with which what is held began to be; one that ends it still has it from before."""
-        if self.held[read]:
-            return self._held_from[read]
-        return self._held_from[read - 1] if read and self.held[read - 1] else read
+        return Held(characters, self.times[self._held.first_read(read)], state, channel)
 
     def _characters_held(self, step: int, last: Transition | None) -> int:
         """In the middle of the work its last move says it; before the first one it is as it was."""
-        done = bisect_right(self._worked, step)
-        since = self._worked[done - 1] if done else -1
-        if last is not None and self._move_row(step) >= self.panes[Pane.MACHINE].known_at(since):
-            return last.held
-        return self._left[done - 1] if done else 0
+        worked, characters = self._held.worked_at(step)
+        moved = self._transitions_known(step) > self._transitions_known(worked)
+        return last.held if last is not None and moved else characters
 
-    def last_transition(self, step: int) -> Transition | None:
-        """The last move of a machine; its `to` is the state that the answer is in."""
-        row = self._move_row(step)
-        if row < 0:
-            return None
-        record = self.records[self.panes[Pane.MACHINE].refs[row]]
-        assert isinstance(record, Transition)
-        return record
-
-    def _move_row(self, step: int) -> int:
-        """The row of that move; -1: there was none."""
-        at = bisect_left(self.rows_of_moves, self.panes[Pane.MACHINE].known_at(step)) - 1
-        return self.rows_of_moves[at] if at >= 0 else -1
-
-    # -- more of it
-
-    def _came(self, t: float, data: bytes) -> None:
-        """A read."""
-        self.times.append(t)
-        self.starts.append(len(self.data))
-        self.data += data
-        self.rows_of_reads.append(len(self.panes[Pane.UPSTREAM]))
-        self._row(Pane.UPSTREAM, len(self.times) - 1)
-
-    def _note_work(self, characters: int) -> None:
-        """All that has come is worked on, and so much is held back now."""
-        self._worked.append(self.steps - 1)
-        self._left.append(characters)
-
-    def _note_held(self, *, moves: bool) -> None:
-        """How much is held back behind a read, and since which one.
-
-        `moves`: the client got something with this read. What is held then is not what was held before: text
-        whose last character is always undecided flows all the same.
-        """
-        goes_on = bool(self.held) and self.held[-1] > 0 and not moves
-        self._held_from.append(self._held_from[-1] if goes_on else len(self.held))
-        self.held.append(self._left[-1] if self._left else 0)
-
-    def _record(self, pane: Pane, record: Record) -> None:
-        if isinstance(record, Transition):
-            self.rows_of_moves.append(len(self.panes[pane]))
-        self.records.append(record)
-        self._row(pane, len(self.records) - 1)
-
-    def _line(self, pane: Pane, line: Line) -> None:
-        self.lines.append(line)
-        self._row(pane, ~(len(self.lines) - 1))
-
-    def _row(self, pane: Pane, ref: int) -> None:
-        self.panes[pane].add(ref, len(self.panes_of_steps))
-        self.panes_of_steps.append(pane)
-
-
-Transformer: TypeAlias = StreamTransformer | MessageTransformer
-_PLACES = 4096  # spans whose bytes are remembered: some screens full
-
-
-class Provenance(Tracks):
-    """What the transformer that made the rows can tell about them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._stream: StreamTransformer | None = None
-        self._message: MessageTransformer | None = None
-        self._events = array("q")  # where each event ends in `data`, or a longer one before it
-        self._events_known = array("q")  # the step with which each event was whole
-        self._rails = EventCalls()
-        self._places: dict[Span, Ranges] = {}
+    # -- where a row comes from
 
     @property
-    def _source(self) -> Transformer | None:
-        return self._stream or self._message
+    def events(self) -> int:
+        """How many events have come as a whole."""
+        return len(self._events)
 
-    @property
-    def findings(self) -> list[Finding]:
-        source = self._source
-        return list(source.findings) if source is not None else []
+    def event(self, number: int) -> Event | None:
+        return self._events.get(number)
 
-    @property
-    def unaccounted(self) -> int:
-        source = self._source
-        return source.unaccounted if source is not None else 0
+    def events_in(self, read: int, step: int | None = None) -> list[Event]:
+        """The events that a read has a part of and that were whole at a step; None means: now."""
+        return self._events.between(self.starts[read], self.read_end(read), step)
 
-    # -- bytes
+    def call_of(self, event: int, step: int | None = None) -> int | None:
+        """The call that an event has text of, as far as that was known at a step; None means: now."""
+        return self._events.call_of(event, self.steps if step is None else step)
+
+    def bytes_at(self, step: int) -> Ranges:
+        """The upstream bytes that the row of a step comes from."""
+        return self.bytes_of(self.item(*self.place(step))) if step >= 0 else ()
 
     def bytes_of(self, item: Item) -> Ranges:
-        """The upstream bytes behind a row."""
+        """The upstream bytes that a row comes from."""
         if isinstance(item, int):
             return ((self.starts[item], self.read_end(item)),)
         if isinstance(item, Event):
             return ((item.start, item.end),)
         if isinstance(item, Delta) and item.kind in ("native", "other"):
-            event = self.event(item.event)
-            return () if event is None else ((event.start, event.end),)
+            return self._bytes_of_event(item.event)
         span = None if isinstance(item, Line) else item.span
-        return self._resolved(span) if span is not None else ()
+        return self._bytes_of_span(span) if span is not None else ()
 
-    def bytes_at(self, step: int) -> Ranges:
-        """The upstream bytes behind the row that a step made."""
-        return self.bytes_of(self.item(*self.place(step))) if step >= 0 else ()
-
-    def _resolved(self, span: Span) -> Ranges:
-        source = self._source
-        if source is None:
-            return ()
-        if span.channel:
-            return self._located(source, span)
-        event = self.event(span.event)
+    def _bytes_of_event(self, number: int) -> Ranges:
+        event = self._events.get(number)
         return () if event is None else ((event.start, event.end),)
 
-    def _located(self, source: Transformer, span: Span) -> Ranges:
+    def _bytes_of_span(self, span: Span) -> Ranges:
         """Finding bytes means reading the JSON of events again, and a screen asks for the same ones often."""
-        found = self._places.get(span)
+        transformer = self._transformer
+        if transformer is None:
+            return ()
+        if not span.channel:
+            return self._bytes_of_event(span.event)
+        found = self._ranges.get(span)
         if found is None:
-            if len(self._places) >= _PLACES:
-                self._places.clear()
-            found = self._places[span] = source.bytes_of(span)
+            if len(self._ranges) >= _MOST_SPANS:
+                self._ranges.clear()
+            found = self._ranges[span] = transformer.bytes_of(span)
         return found
-
-    # -- events and calls
-
-    def event(self, number: int) -> Event | None:
-        source = self._source
-        events = source._journal.events.items if source is not None else []
-        return events[number] if 0 <= number < len(events) else None
-
-    @property
-    def sources(self) -> Mapping[tuple[int, str], SourceMap]:
-        """By choice and channel: in which string of which event each character of the text stands."""
-        if self._stream is not None:
-            return self._stream._answer.sources
-        return self._message._sources if self._message is not None else {}
-
-    def call_of(self, event: int, step: int | None = None) -> int | None:
-        """The call that an event has text of, as far as that was known at a step; None means: now."""
-        return self._rails.call_of(event, self.steps if step is None else step)
-
-    def events_in(self, number: int, step: int | None = None) -> list[Event]:
-        """The events that a read has a part of and that were whole at a step; None means: now."""
-        source = self._source
-        if source is None:
-            return []
-        events = source._journal.events.items
-        start, end = self.starts[number], self.read_end(number)
-        found = []
-        for at in range(bisect_right(self._events, start), len(events)):
-            if events[at].start >= end or (step is not None and self._events_known[at] > step):
-                break
-            if events[at].end > start:
-                found.append(events[at])
-        return found
-
-    # -- more of it
-
-    def _saw_event(self, event: Event, since: int) -> None:
-        """One that is whole since a step. Lines that were taken apart are events inside the one before."""
-        self._events.append(max(event.end, self._events[-1] if self._events else 0))
-        self._events_known.append(since)
-
-    def _belongs(self, step: Transition, call: int) -> None:
-        """The events that a step's text came in; a marker may have begun some events before."""
-        self._rails.add(step.event, call, self.steps)
-        if self._rails.knows(step.event - 1):
-            return
-        for start, _ in self._resolved(step.span)[:1]:
-            for number in range(bisect_right(self._events, start), step.event):
-                self._rails.add(number, call, self.steps)
-
-
-# A streamed answer; one that came whole; nothing to convert (another endpoint, an error).
-Mode: TypeAlias = Literal["stream", "message", "plain"]
-
-
-class Player(Provenance):
-    """Feed it a tape's lines; read rows from it.
-
-    Among its records are `Check`s, which are on no tape and say how upstream's own events and calls suit
-    clients.
-    """
-
-    def __init__(self, header: Mapping[str, Any], wishes: Wishes | None = None) -> None:
-        super().__init__()
-        self.header = header
-        self.problem: str | None = None
-        self.mode: Mode = "plain"
-        self.status: dict[str, int] = {}  # by side
-        self._recipe = self._make_recipe(wishes or Wishes())
-        self._blank = True  # nothing has come that could tell what it is
-        self._whole: dict[str, Any] | None = None  # what it made
-        self.whole_at: int | None = None  # the step before which an answer in one piece was all there
-        self._next_try = 0  # how much of a body that is not whole yet is to be read again
-        self._conformance: Conformance | None = None
-        self._taken = 0  # records of the transformer
-        self._comparison = Comparison()
-
-    # -- what is known
-
-    @property
-    def dialect(self) -> str:
-        return str(self.header.get("dialect"))
-
-    @property
-    def completion(self) -> dict[str, Any] | None:
-        """The answer so far, as a client would have put it together."""
-        return self._stream.completion if self._stream is not None else self._whole
-
-    @property
-    def difference(self) -> Difference | None:
-        """Where what the client got is not what today's code would send."""
-        return self._comparison.difference
 
     # -- more of the tape
 
@@ -439,39 +460,61 @@ class Player(Provenance):
             self.now = max(self.now, line.t)
             kind = line.kind
             if kind == "read":
-                self._read(line.t, line.data)
+                self._add_read(line.t, line.data)
             elif kind == "sent":
-                self._was_sent(line)
+                self._add_sent(line)
             elif kind == "status":
-                self._status(line)
+                self._add_status(line)
             elif kind == "end":
-                self._end(line)
+                self._add_end(line)
             else:
-                self._line(Pane.MACHINE if "finding" in line.value else Pane.UPSTREAM, line)
+                self._show_line(Pane.MACHINE if "finding" in line.value else Pane.UPSTREAM, line)
 
-    def _status(self, line: Line) -> None:
-        side, status = line.value.get("side"), line.value.get("status")
-        if isinstance(side, str) and isinstance(status, int):
-            self.status[side] = status
-        if side == "client":
-            self._read_whole()
-        self._line(Pane.CLIENT if side == "client" else Pane.UPSTREAM, line)
-
-    def _read(self, t: float, data: bytes) -> None:
+    def _add_read(self, t: float, data: bytes) -> None:
         if self._blank:
             self._choose_mode(data)
-        self._came(t, data)
+        self._show_read(t, data)
         sent = len(self.panes[Pane.CLIENT])
         if (stream := self._stream) is not None:
             made = self._safely(lambda: stream.feed(data))
             if not self._collected:
                 self._comparison.made(made, self.reads - 1)
-            self._collect(self.steps - 1)
+            self._show_records(self.steps - 1)
         elif len(self.data) >= self._next_try:
             # A whole answer is one read. One that came in several is not to be parsed with each of them.
             self._next_try = 2 * len(self.data)
-            self._read_whole()
-        self._note_held(moves=len(self.panes[Pane.CLIENT]) > sent)
+            self._convert_whole()
+        self._held.add_read(flows=len(self.panes[Pane.CLIENT]) > sent)
+
+    def _add_sent(self, line: Line) -> None:
+        own = "by" not in line.value and self.mode != "plain"
+        if own:
+            self._convert_whole()
+            self._comparison.sent(line.data)
+        if not own or self.mode == "message" or self._collected:
+            self._show_line(Pane.CLIENT, line)
+
+    def _add_status(self, line: Line) -> None:
+        side, status = line.value.get("side"), line.value.get("status")
+        if isinstance(side, str) and isinstance(status, int):
+            self.status[side] = status
+        if side == "client":
+            self._convert_whole()
+        self._show_line(Pane.CLIENT if side == "client" else Pane.UPSTREAM, line)
+
+    def _add_end(self, line: Line) -> None:
+        self.end = line
+        how = line.value.get("end")
+        if self.status.get("client", 200) < 300:
+            if how != "cancelled":
+                self._conclude(how == "error", line.value.get("error") or "no reason is on the tape")
+            else:
+                self._convert_whole()  # what was all there, in however many reads
+            if self._conformance is not None:
+                self._show_checks(self._conformance.end(cut=how in ("cancelled", "error")))
+        self._show_line(Pane.UPSTREAM, line)
+
+    # -- converting it again
 
     def _choose_mode(self, data: bytes) -> None:
         """What kind of answer this is; its first bytes tell where the header does not.
@@ -495,16 +538,15 @@ class Player(Provenance):
         asked = self.header.get("stream") is not False
         return self._stream is not None and not asked and not self._stream.setting.raw
 
-    def _read_whole(self) -> None:
+    def _convert_whole(self) -> None:
         """Converts an answer that came in one piece, as soon as it is whole."""
         message = self._message
         if message is None or self._whole is not None:
             return
         data = bytes(self.data)
-        value = object_in(data, repair=True)
+        value = json_object(data, "replace")
         if value is None:
             return
-
         self.whole_at = self.steps
 
         def convert() -> bytes:
@@ -513,7 +555,18 @@ class Player(Provenance):
             return data if message.setting.raw else dumps(self._whole)
 
         self._comparison.made(self._safely(convert), self.reads - 1)
-        self._collect(self.steps)
+        self._show_records(self.steps)
+
+    def _conclude(self, broke: bool, error: Any) -> None:
+        """The last of what should have been sent, and whether anything is left over."""
+        if (stream := self._stream) is not None:
+            made = self._safely(lambda: stream.fail(error) if broke else stream.finish())
+            whole = self._safely(lambda: dumps(stream.completion)) if self._collected else made
+            self._comparison.made(whole, self.reads - 1)
+            self._show_records(self.steps)
+        elif self._message is not None:
+            self._convert_whole()
+        self._comparison.end()
 
     def _safely(self, work: Callable[[], bytes]) -> bytes:
         """A failure of the transformer is something to show, never something to crash on."""
@@ -523,28 +576,26 @@ class Player(Provenance):
             self.problem = self.problem or f"the transformer failed: {type(error).__name__}: {error}"
             return b""
 
-    def _collect(self, since: int) -> None:
+    # -- more rows
+
+    def _show_records(self, since: int) -> None:
         """New records become rows; `since` is the step with which what they come from was there."""
-        source = self._stream or self._message
-        assert source is not None and self._conformance is not None
-        all_records = source.records
+        transformer = self._transformer
+        assert transformer is not None and self._conformance is not None
+        all_records = transformer.records
         for number in range(self._taken, len(all_records)):
             record = all_records[number]
             if isinstance(record, Event):
-                self._saw_event(record, since)
+                self._events.add(record, since)
                 self._show_checks(self._conformance.event(record))
             elif isinstance(record, Delta):
-                self._record(Pane.CLIENT, self._named(record) if record.kind == "native" else record)
+                self._show_record(Pane.CLIENT, self._named(record) if record.kind == "native" else record)
             else:
                 if record.call is not None and isinstance(record, Transition):
-                    self._belongs(record, record.call)
-                self._record(Pane.MACHINE, record)
+                    self._set_calls(record, record.call)
+                self._show_record(Pane.MACHINE, record)
         self._taken = len(all_records)
-        self._note_work(self.unaccounted)
-
-    def _show_checks(self, checks: Iterable[Check]) -> None:
-        for check in checks:
-            self._record(Pane.MACHINE, check)
+        self._held.add_work(self.steps - 1, self.unaccounted)
 
     def _named(self, delta: Delta) -> Delta:
         """The transformer passes on a call of upstream's own unread; what it says is shown all the same."""
@@ -552,43 +603,47 @@ class Player(Provenance):
         native = self._conformance.natives.get(delta.choice)
         if native is None:
             return delta
-        self._rails.add(delta.event, native.call, self.steps)
+        self._events.set_call(delta.event, native.call, self.steps)
         return replace(delta, call=native.call, text=native.text)
 
-    def _was_sent(self, line: Line) -> None:
-        own = "by" not in line.value and self.mode != "plain"
-        if own:
-            self._read_whole()
-            self._comparison.sent(line.data)
-        if not own or self.mode == "message" or self._collected:
-            self._line(Pane.CLIENT, line)
+    def _set_calls(self, transition: Transition, call: int) -> None:
+        """The events that a transition's text came in; a marker may have begun some events before."""
+        step, last = self.steps, transition.event
+        self._events.set_call(last, call, step)
+        if self._events.call_of(last - 1, step) is not None:
+            return
+        for start, _ in self._bytes_of_span(transition.span)[:1]:
+            for number in range(self._events.ending_after(start), last):
+                self._events.set_call(number, call, step)
 
-    def _end(self, line: Line) -> None:
-        self.end = line
-        how = line.value.get("end")
-        if self.status.get("client", 200) < 300:
-            if how != "cancelled":
-                self._conclude(how == "error", line.value.get("error") or "no reason is on the tape")
-            else:
-                self._read_whole()  # what was all there, in however many reads
-            if self._conformance is not None:
-                self._show_checks(self._conformance.end(cut=how in ("cancelled", "error")))
-        self._line(Pane.UPSTREAM, line)
+    def _show_checks(self, checks: Iterable[Check]) -> None:
+        for check in checks:
+            self._show_record(Pane.MACHINE, check)
 
-    def _conclude(self, broke: bool, error: Any) -> None:
-        """The last of what should have been sent, and whether anything is left over."""
-        if (stream := self._stream) is not None:
-            made = self._safely(lambda: stream.fail(error) if broke else stream.finish())
-            whole = self._safely(lambda: dumps(stream.completion)) if self._collected else made
-            self._comparison.made(whole, self.reads - 1)
-            self._collect(self.steps)
-        elif self._message is not None:
-            self._read_whole()
-        self._comparison.end()
+    def _show_read(self, t: float, data: bytes) -> None:
+        self._clock = max(self._clock, t)
+        self.times.append(t)
+        self.starts.append(len(self.data))
+        self.data += data
+        self.rows_of_reads.append(len(self.panes[Pane.UPSTREAM]))
+        self._add_row(Pane.UPSTREAM, len(self.times) - 1)
 
-    def _make_recipe(self, wishes: Wishes) -> Recipe | None:
-        try:
-            return make_recipe(self.header, wishes)
-        except UserError as error:
-            self.problem = error.message
-            return None
+    def _show_record(self, pane: Pane, record: Record) -> None:
+        if isinstance(record, Transition):
+            self.rows_of_transitions.append(len(self.panes[pane]))
+        elif isinstance(record, Finding):
+            self.finding_steps.add(self.steps, record.level)
+        self.records.append(record)
+        self._add_row(pane, len(self.records) - 1)
+
+    def _show_line(self, pane: Pane, line: Line) -> None:
+        self._clock = max(self._clock, line.t)
+        if pane is Pane.MACHINE:  # what the proxy found
+            self.finding_steps.add(self.steps, line.value.get("level"))
+        self.lines.append(line)
+        self._add_row(pane, ~(len(self.lines) - 1))
+
+    def _add_row(self, pane: Pane, ref: int) -> None:
+        self.panes[pane].add(ref, len(self.panes_of_steps))
+        self.panes_of_steps.append(pane)
+        self._seconds.append(self._clock)

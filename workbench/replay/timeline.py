@@ -1,82 +1,124 @@
-"""The timeline of a tape: its landmarks (the steps one wants to go to), the cursor and the ways it can go,
-destinations in the words that people type, and the clock of playing.
-"""
+"""The steps of a tape as a person moves among them: by a unit, or to a destination that is typed in."""
 
 from __future__ import annotations
 
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from math import ceil
-from typing import NamedTuple
+from functools import cached_property
 
-from transformer.records import Finding, Level, Transition
 from workbench.errors import UserError
-from workbench.replay.breakpoints import BreakpointContext
-from workbench.replay.follower import ALL, Clock, Follower
+from workbench.replay.channels import Channels, ToolNames
 from workbench.replay.message import Assembly
 from workbench.replay.player import Pane, Player
 from workbench.replay.rowtext import overlap
 
-_MACHINE = int(Pane.MACHINE)
-_LEVELS: tuple[Level, ...] = ("error", "warning", "info")  # the worst first
+_SLICE = 2000  # rows: about ten milliseconds
 
 
-class Stretch(NamedTuple):
-    """What is in a stretch of steps. `level` is that of its worst finding."""
+class Unit(StrEnum):
+    """What one goes by. A delta is everything that the client got: its status, heartbeats, whole messages."""
 
-    calls: int
-    findings: int
-    level: Level | None
+    STEP = "step"
+    TRANSITION = "transition"
+    READ = "read"
+    DELTA = "delta"
+    CALL = "call"
+    FINDING = "finding"
 
 
-class Landmarks(Follower):
-    """Calls and findings, by their steps. What the proxy found is a line of the tape itself."""
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A step, and the byte of upstream that is meant, if one is."""
 
-    def __init__(self, player: Player, assembly: Assembly | None = None) -> None:
-        super().__init__(player)
-        self.assembly = assembly or Assembly(player)
-        self.findings = array("q")
-        self._by_level: dict[object, array[int]] = {level: array("q") for level in _LEVELS}
+    step: int
+    byte: int | None = None
+
+
+class Timeline:
+    """A player with what is derived from its rows. The tape may still grow.
+
+    What a client has put together (`assembly`), the texts of the panes (`channels`) and the tools that are
+    called (`tools`) are indexes that have to look at every row once. They are built in slices: the first by
+    `catch_up`, the other two by whoever needs them. Everything else the player knows at once.
+    """
+
+    def __init__(self, player: Player) -> None:
+        self.player = player
+        self.assembly = Assembly(player)
+
+    @cached_property
+    def channels(self) -> Channels:
+        return Channels(self.player)
+
+    @cached_property
+    def tools(self) -> ToolNames:
+        return ToolNames(self.player, self.assembly)
 
     @property
     def calls(self) -> array[int]:
-        """The step with which each call began for the client."""
+        """The step with which each call began for the client, as far as the assembly has come."""
         return self.assembly.calls
 
-    def steps_of(self, level: Level) -> array[int]:
-        """The findings of a level."""
-        return self._by_level[level]
+    def catch_up(self, most: int) -> bool:
+        """Look at so many of the rows that came since; True: all that there are have been looked at."""
+        return self.assembly.catch_up(most)
 
-    def within(self, first: int, last: int) -> Stretch:
-        """What lies between two steps, both of them included; asked for every cell of a position bar."""
-        calls, findings = (_count(steps, first, last) for steps in (self.calls, self.findings))
-        found = (level for level in _LEVELS if _count(self._by_level[level], first, last))
-        return Stretch(calls, findings, next(found, None))
+    def seek(self, step: int, unit: Unit, way: int) -> int | None:
+        """The next step of its kind (`way` 1), or the one before (-1); None: there is none."""
+        return next((found for found in self.search(step, unit, way) if found is not None), None)
 
-    def catch_up(self, most: int = ALL) -> bool:
-        has_calls = self.assembly.catch_up(most)
-        return super().catch_up(most) and has_calls
+    def search(self, step: int, unit: Unit, way: int) -> Iterator[int | None]:
+        """The same in slices: None means that one is over, and that whoever searches may do something else
+        before the next one. The step comes last, if there is one."""
+        if unit is Unit.CALL:
+            while not self._knows_call(step, way) and not self.assembly.catch_up(_SLICE):
+                yield None
+        found = self._nearest(step, unit, way)
+        if found is not None:
+            yield found
 
-    def _look(self, step: int, pane: int, ref: int) -> None:
-        if pane != _MACHINE:
-            return
-        if ref < 0:
-            self._found(step, self.player.lines[~ref].value.get("level"))
-        elif isinstance(record := self.player.records[ref], Finding):
-            self._found(step, record.level)
+    def _knows_call(self, step: int, way: int) -> bool:
+        if way < 0:
+            return self.assembly.known >= step
+        return bool(self.calls) and self.calls[-1] > step
 
-    def _found(self, step: int, level: object) -> None:
-        self.findings.append(step)
-        known = isinstance(level, str) and level in self._by_level
-        self._by_level[level if known else "info"].append(step)
+    def _nearest(self, step: int, unit: Unit, way: int) -> int | None:
+        player = self.player
+        upstream, machine, client = (rows.steps for rows in player.panes)
+        match unit:
+            case Unit.STEP:
+                return step + way if -1 <= step + way < player.steps else None
+            case Unit.TRANSITION:
+                return _nearest(player.rows_of_transitions, step, way, machine.__getitem__)
+            case Unit.READ:
+                return _nearest(player.rows_of_reads, step, way, upstream.__getitem__)
+            case Unit.DELTA:
+                return _nearest(client, step, way)
+            case Unit.CALL:
+                return _nearest(self.calls, step, way)
+            case Unit.FINDING:
+                return _nearest(player.finding_steps.all, step, way)
+
+    def goto(self, text: str, here: int) -> Destination:
+        """The place that a person means; `here` is the step to which `+10` is added.
+
+        Everything but bytes is counted from 1, as the screen shows it. A UserError says what is possible.
+        """
+        return _Destinations(self, here).find(text)
 
 
-def _count(steps: array[int], first: int, last: int) -> int:
-    return bisect_right(steps, last) - bisect_left(steps, first)
+def _nearest(
+    numbers: array[int], step: int, way: int, step_of: Callable[[int], int] = lambda number: number
+) -> int | None:
+    if way > 0:
+        at = bisect_right(numbers, step, key=step_of)
+        return step_of(numbers[at]) if at < len(numbers) else None
+    at = bisect_left(numbers, step, key=step_of) - 1
+    return step_of(numbers[at]) if at >= 0 else None
 
 
 # How many transitions are looked at for the one that took a byte, before its read has to do.
@@ -97,52 +139,42 @@ _POSSIBLE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
-    """A step, and the byte of upstream that is meant, if one is."""
+class _Destinations:
+    """Finds the place that a text means."""
 
-    step: int
-    byte: int | None = None
+    def __init__(self, timeline: Timeline, here: int) -> None:
+        self._timeline = timeline
+        self._player = timeline.player
+        self._here = here
 
-
-class Destinations:
-    """Finds the place for a text. Everything but bytes is counted from 1, as the screen shows it."""
-
-    def __init__(self, player: Player, landmarks: Landmarks, clock: Clock) -> None:
-        self._player = player
-        self._landmarks = landmarks
-        self._clock = clock
-
-    def find(self, text: str, here: int) -> Destination:
-        """`here` is the step to which `+10` is added. A UserError says what is possible."""
+    def find(self, text: str) -> Destination:
         said = text.strip().lower()
         if said in ("start", "end"):
             return Destination(-1 if said == "start" else self._player.steps - 1)
-        ways: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Destination]], ...] = (
-            (_STEP, lambda match: self._step(_number(match[1]))),
-            (_RELATIVE, lambda match: self._relative(here, match)),
+        forms: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Destination]], ...] = (
+            (_STEP, self._step),
+            (_RELATIVE, self._relative),
             (_SHARE, self._share),
             (_SECONDS, lambda match: self._time(float(match[1]) / (1000 if match[2] == "ms" else 1))),
             (_CLOCK, lambda match: self._time(_seconds(match))),
             (_BYTE, lambda match: self._byte(int(match[1], 16) if match[1] else _number(match[2]))),
             (_COUNTED, lambda match: self._counted(match[1], _number(match[2]))),
         )
-        for pattern, place in ways:
+        for pattern, find in forms:
             if match := pattern.fullmatch(said):
-                return place(match)
-        raise UserError(f"{text[:_SHOWN]!r} is no place in a tape; a place is {_POSSIBLE}")
+                return find(match)
+        raise UserError(f"{text[:_SHOWN]!r} is not a place in a tape; a place is {_POSSIBLE}")
 
-    def _step(self, number: int) -> Destination:
-        if number > self._player.steps:
-            raise UserError(
-                f"there is no step {number}: they go from 0, before everything, to {self._player.steps}"
-            )
+    def _step(self, match: re.Match[str]) -> Destination:
+        number, steps = _number(match[1]), self._player.steps
+        if number > steps:
+            raise UserError(f"there is no step {number}: they go from 0, before everything, to {steps}")
         return Destination(number - 1)
 
-    def _relative(self, here: int, match: re.Match[str]) -> Destination:
-        step = here + int(match[1] + match[2].replace(",", ""))
+    def _relative(self, match: re.Match[str]) -> Destination:
+        step = self._here + int(match[1] + match[2].replace(",", ""))
         if not -1 <= step < self._player.steps:
-            back, on = here + 1, self._player.steps - 1 - here
+            back, on = self._here + 1, self._player.steps - 1 - self._here
             raise UserError(f"{match[0]} is too far: from here one can go from -{back} to +{on}")
         return Destination(step)
 
@@ -153,20 +185,19 @@ class Destinations:
         return Destination(round(share / 100 * self._player.steps) - 1)
 
     def _time(self, seconds: float) -> Destination:
-        self._clock.catch_up()
-        end = self._clock.end
+        end = self._player.seconds(self._player.steps - 1)
         if seconds > end + _ROUNDED:
-            raise UserError(f"{seconds:g} s is behind the end: times go from 0 s to {end:.3f} s")
-        return Destination(self._clock.at(seconds + _ROUNDED))
+            raise UserError(f"{seconds:g} s is after the end: times go from 0 s to {end:.3f} s")
+        return Destination(self._player.step_at(seconds + _ROUNDED))
 
     def _byte(self, byte: int) -> Destination:
         size = len(self._player.data)
         if byte >= size:
             known = f"they go from 0 to {size - 1}" if size else "nothing has come"
             raise UserError(f"there is no byte {byte} from upstream: {known}")
-        return Destination(self._taken(byte), byte)
+        return Destination(self._step_of_byte(byte), byte)
 
-    def _taken(self, byte: int) -> int:
+    def _step_of_byte(self, byte: int) -> int:
         """The step with which the parser took a byte; where it took none, that of its read."""
         player = self._player
         read = player.read_at(byte)
@@ -174,15 +205,13 @@ class Destinations:
         arrived = player.step_of_read(read)
         if event is None:
             return arrived
-        rows, looked = player.rows(Pane.MACHINE), 0
-        for row in range(rows.known_at(arrived), len(rows)):
-            item = player.item(Pane.MACHINE, row)
-            if isinstance(item, Transition) and item.event >= event.number:
-                if overlap(player.bytes_of(item), ((byte, byte + 1),)):
-                    return rows.steps[row]
-                looked += 1
-                if looked == _REACH:
-                    break
+        machine, rows = player.rows(Pane.MACHINE), player.rows_of_transitions
+        first = bisect_left(rows, machine.known_at(arrived))
+        numbers = range(len(rows))
+        first = bisect_left(numbers, event.number, first, key=lambda number: player.transition(number).event)
+        for number in numbers[first : first + _REACH]:
+            if overlap(player.bytes_of(player.transition(number)), ((byte, byte + 1),)):
+                return machine.steps[rows[number]]
         return arrived
 
     def _counted(self, what: str, number: int) -> Destination:
@@ -191,12 +220,14 @@ class Destinations:
             _check(what, number, player.reads)
             return Destination(player.step_of_read(number - 1), player.starts[number - 1])
         if what == "event":
-            _check(what, number, _events(player))
+            _check(what, number, player.events)
             event = player.event(number - 1)
             assert event is not None
             return Destination(player.step_of_read(player.read_at(event.end - 1)), event.start)
-        self._landmarks.catch_up()
-        steps = self._landmarks.calls if what == "call" else self._landmarks.findings
+        if what == "call":
+            while len(self._timeline.calls) < number and not self._timeline.catch_up(_SLICE):
+                pass
+        steps = self._timeline.calls if what == "call" else player.finding_steps.all
         _check(what, number, len(steps))
         return Destination(steps[number - 1])
 
@@ -208,184 +239,9 @@ def _check(what: str, number: int, count: int) -> None:
         raise UserError(f"there is no {what} {number}: {known}")
 
 
-def _events(player: Player) -> int:
-    """How many events have come; the last reads may have none, or a part of one that is not whole."""
-    for read in range(player.reads - 1, -1, -1):
-        if events := player.events_in(read):
-            return events[-1].number + 1
-    return 0
-
-
 def _number(text: str) -> int:
     return int(text.replace(",", ""))
 
 
 def _seconds(match: re.Match[str]) -> float:
     return 3600 * int(match[1] or 0) + 60 * int(match[2]) + float(match[3])
-
-
-class Unit(StrEnum):
-    """What one goes by. A delta is everything that the client got: its status, heartbeats, whole messages."""
-
-    STEP = "step"
-    TRANSITION = "transition"
-    READ = "read"
-    DELTA = "delta"
-    CALL = "call"
-    FINDING = "finding"
-
-
-class Cursor:
-    """Stands at a step; -1 is before everything. The tape may still grow."""
-
-    def __init__(
-        self, player: Player, landmarks: Landmarks | None = None, clock: Clock | None = None
-    ) -> None:
-        self.player = player
-        self.step = -1
-        self.landmarks = landmarks or Landmarks(player)
-        self._places = Destinations(player, self.landmarks, clock or Clock(player))
-
-    def seek(self, unit: Unit, way: int) -> int | None:
-        """The next step of its kind (`way` 1), or the one before (-1); None: there is none."""
-        self.landmarks.catch_up()
-        if unit is Unit.STEP:
-            step = self.step + way
-            return step if -1 <= step < self.player.steps else None
-        upstream, machine, client = (rows.steps for rows in self.player.panes)
-        if unit is Unit.TRANSITION:
-            return _nearest(self.player.rows_of_moves, self.step, way, machine.__getitem__)
-        if unit is Unit.READ:
-            return _nearest(self.player.rows_of_reads, self.step, way, upstream.__getitem__)
-        if unit is Unit.DELTA:
-            return _nearest(client, self.step, way)
-        steps = self.landmarks.calls if unit is Unit.CALL else self.landmarks.findings
-        return _nearest(steps, self.step, way)
-
-    def goto(self, text: str) -> Destination:
-        """The place that a person means; see `Places`."""
-        return self._places.find(text, self.step)
-
-
-def _nearest(
-    numbers: array[int], step: int, way: int, step_of: Callable[[int], int] = lambda number: number
-) -> int | None:
-    if way > 0:
-        at = bisect_right(numbers, step, key=step_of)
-        return step_of(numbers[at]) if at < len(numbers) else None
-    at = bisect_left(numbers, step, key=step_of) - 1
-    return step_of(numbers[at]) if at >= 0 else None
-
-
-# As many times as fast as it was recorded; None: as fast as possible.
-SPEEDS: tuple[float | None, ...] = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, None)
-_RECORDED = SPEEDS.index(1)
-# Nobody waits for longer, whatever times a tape has: they are somebody else's data.
-_LONGEST_PAUSE = 600.0
-_CALLS = 60  # in which a tape is through when it is played as fast as possible
-
-
-class Playback:
-    """Knows no time of its own: whoever asks says what time it is, in seconds of any clock."""
-
-    def __init__(self) -> None:
-        self.playing = False
-        self._speed = _RECORDED  # as one of SPEEDS
-        self._clock: Clock | None = None
-        self._asked = 0.0  # when it was asked last
-        self._step = -1  # and what it said
-        self._time = 0.0  # of the tape, up to which it has played
-
-    @property
-    def speed(self) -> float | None:
-        return SPEEDS[self._speed]
-
-    @property
-    def changed(self) -> bool:
-        """Whether somebody has chosen another speed than that of the recording."""
-        return self._speed != _RECORDED
-
-    @property
-    def words(self) -> str:
-        speed = "as fast as possible" if self.speed is None else f"at {self.speed:g}×"
-        return f"{'playing' if self.playing else 'paused'} {speed}"
-
-    def play(self, player: Player, step: int, now: float, clock: Clock | None = None) -> None:
-        """Play a tape, which may still grow, from a step on. Who has its clock already may share it."""
-        if clock is not None:
-            self._clock = clock
-        elif self._clock is None or self._clock.player is not player:
-            self._clock = Clock(player)
-        self._clock.catch_up()
-        self.playing, self._asked = True, now
-        self._step, self._time = step, self._clock.of(step)
-
-    def pause(self) -> None:
-        self.playing = False
-
-    def faster(self, now: float) -> None:
-        self._choose(now, self._speed + 1)
-
-    def slower(self, now: float) -> None:
-        self._choose(now, self._speed - 1)
-
-    def _choose(self, now: float, speed: int) -> None:
-        self._pass(now)
-        self._speed = max(0, min(speed, len(SPEEDS) - 1))
-
-    def advance(self, now: float, step: int, *, grows: bool = True) -> int:
-        """The step up to which the tape has played. `step` is where one is: it may have been moved meanwhile.
-
-        The tape's end stops it. `grows`: a tape without an end may still get one, so its last step doesn't.
-        """
-        clock = self._clock
-        if not self.playing or clock is None:
-            return step
-        clock.catch_up()
-        self._pass(now)
-        if step != self._step:
-            self._time = clock.of(step)
-        self._step = self._leap(clock, step) if self.speed is None else self._played(clock, step)
-        if self._step >= clock.player.steps - 1 and (clock.player.complete or not grows):
-            self.playing = False
-        return self._step
-
-    def _pass(self, now: float) -> None:
-        """The time since the last question has passed, at the speed of that time."""
-        if self.playing and self.speed is not None:
-            self._time += max(0.0, now - self._asked) * self.speed
-        self._asked = now
-
-    def _played(self, clock: Clock, step: int) -> int:
-        following = step + 1
-        if following < clock.player.steps and self._time < clock.of(following):
-            if self._time - clock.of(step) < _LONGEST_PAUSE:
-                return step
-            self._time = clock.of(following)
-        return max(step, clock.at(self._time))
-
-    def _leap(self, clock: Clock, step: int) -> int:
-        """On to the next read at least, and through any tape in no time."""
-        player = clock.player
-        last, following = player.steps - 1, player.last_read(step) + 1
-        read = player.step_of_read(following) if following < player.reads else last
-        reached = max(step, min(last, max(read, step + ceil(player.steps / _CALLS))))
-        self._time = clock.of(reached)
-        return reached
-
-
-class Timeline:
-    """One look at every row serves all who ask; in slices, for a long tape has hundreds of thousands."""
-
-    def __init__(self, player: Player) -> None:
-        self.player = player
-        self.clock = Clock(player)
-        self.assembly = Assembly(player)
-        self.landmarks = Landmarks(player, self.assembly)
-        self.cursor = Cursor(player, self.landmarks, self.clock)
-        self.scene = BreakpointContext(player, self.clock, self.assembly)
-
-    def catch_up(self, most: int) -> bool:
-        """Look at so many of the rows that came since; True: all that there are have been looked at."""
-        landmarks = self.landmarks.catch_up(most)
-        return self.clock.catch_up(most) and landmarks

@@ -10,17 +10,17 @@ import pytest
 
 from tests.support.streams import tool
 from transformer import Policy
-from transformer.jsontext import object_in
 from workbench.config.settings import Upstream
 from workbench.proxy.incoming import Incoming, below_v1
 from workbench.proxy.routing import address, prepare
+from workbench.text import json_object
 
 TOOLS = [tool("read_file", {"path": {"type": "string"}})]
 
 
 def incoming(body: dict[str, Any], spaced: bool = True) -> Incoming:
     data = json.dumps(body).encode()
-    return Incoming("POST", "/chat/completions", "", [], data, object_in(data))
+    return Incoming("POST", "/chat/completions", "", [], data, json_object(data))
 
 
 @pytest.mark.parametrize(
@@ -120,4 +120,4 @@ def test_a_bug_in_the_rewriting_does_not_cost_the_answer(monkeypatch: pytest.Mon
     ],
 )
 def test_the_object_in_a_body(body: bytes, expected: object):
-    assert object_in(body) == expected
+    assert json_object(body) == expected

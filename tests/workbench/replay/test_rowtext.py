@@ -25,9 +25,9 @@ def test_what_the_rows_of_a_call_say():
     ]
     assert texts(player, Pane.MACHINE)[:4] == [
         "text prose text Hi\n",
-        "text → call begin call tool <read_file>",
+        "text → call begin call open <read_file>",
         "call hold space \n",
-        "call → value open parameter parameter <path>",
+        "call → value open parameter open <path>",
     ]
     call_id = next(one.id for one in player.records if isinstance(one, Delta) and one.id)
     assert texts(player, Pane.CLIENT) == [

@@ -1,8 +1,9 @@
-"""The cursor: every way to a step, and back; every word for a place."""
+"""The timeline: every way to a step, and back; every word for a place."""
 
 from __future__ import annotations
 
 import re
+from array import array
 
 import pytest
 
@@ -12,20 +13,26 @@ from tests.support.tapes import CALL, DIALECTS, SAMPLES, as_message, items, live
 from transformer import Delta, Finding, Transition
 from transformer.answer.observations import choices_of
 from workbench.errors import UserError
-from workbench.replay.follower import Clock
-from workbench.replay.player import Item, Pane, Player
-from workbench.replay.timeline import Cursor, Destination, Landmarks, Stretch, Unit
+from workbench.replay.player import LEVELS, Item, Pane, Player
+from workbench.replay.timeline import Destination, Timeline, Unit
 from workbench.tape.format import Line, end_line, finding_line, read_line, sent_line, status_line
+
+
+def calls_of(player: Player) -> array[int]:
+    """The steps with which calls begin."""
+    timeline = Timeline(player)
+    while not timeline.catch_up(1000):
+        pass
+    return timeline.calls
 
 
 def way(player: Player, unit: Unit, direction: int) -> list[int]:
     """Every step that seeking leads to, from one end to the other."""
-    cursor = Cursor(player)
-    cursor.step = -1 if direction > 0 else player.steps
-    found = []
-    while (step := cursor.seek(unit, direction)) is not None:
+    timeline = Timeline(player)
+    found, here = [], -1 if direction > 0 else player.steps
+    while (step := timeline.seek(here, unit, direction)) is not None:
         found.append(step)
-        cursor.step = step
+        here = step
     return found
 
 
@@ -73,26 +80,23 @@ def test_seeking_finds_every_row_of_a_kind_both_ways(dialect: str):
 def test_forward_and_back_returns(dialect: str):
     for name in samples_of(dialect):
         player = sample(name)
-        cursor = Cursor(player)
+        timeline = Timeline(player)
         for unit in Unit:
             for step in wanted(player, unit):
-                cursor.step = step
-                after = cursor.seek(unit, 1)
+                after = timeline.seek(step, unit, 1)
                 if after is not None:
                     assert after > step, (name, unit)
-                    cursor.step = after
-                    assert cursor.seek(unit, -1) == step, (name, unit)
+                    assert timeline.seek(after, unit, -1) == step, (name, unit)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_landmark_is_reached_and_every_call_has_one(dialect: str):
     for name in samples_of(dialect):
         for player in (sample(name), as_message(name)):
-            landmarks = Landmarks(player)
-            landmarks.catch_up()
-            assert way(player, Unit.FINDING, 1) == list(landmarks.findings), name
-            assert way(player, Unit.CALL, 1) == sorted(set(landmarks.calls)), name
-            assert len(landmarks.calls) == sum(len(one.calls) for one in choices_of(player.completion)), name
+            calls = calls_of(player)
+            assert way(player, Unit.FINDING, 1) == list(player.finding_steps.all), name
+            assert way(player, Unit.CALL, 1) == sorted(set(calls)), name
+            assert len(calls) == sum(len(one.calls) for one in choices_of(player.completion)), name
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -100,37 +104,24 @@ def test_a_tape_that_grows_has_the_same_landmarks_and_times(dialect: str):
     for name in samples_of(dialect):
         tape, whole = tape_of(name), sample(name)
         player = Player(tape.header)
-        landmarks, clock = Landmarks(player), Clock(player)
+        timeline = Timeline(player)
         for line in tape.lines:
             player.add([line])
-            while not landmarks.catch_up(3):
+            while not timeline.catch_up(3):
                 pass
-            clock.catch_up()
-        at_once, times = Landmarks(whole), Clock(whole)
-        at_once.catch_up()
-        times.catch_up()
-        assert (landmarks.calls, landmarks.findings) == (at_once.calls, at_once.findings), name
-        assert [clock.of(step) for step in range(-1, player.steps)] == [
-            times.of(step) for step in range(-1, whole.steps)
+        assert timeline.calls == calls_of(whole), name
+        assert player.finding_steps.all == whole.finding_steps.all, name
+        assert [player.seconds(step) for step in range(-1, player.steps)] == [
+            whole.seconds(step) for step in range(-1, whole.steps)
         ]
 
 
-def test_findings_by_level_in_a_stretch():
+def test_findings_by_level():
     levels = ["info", "error", "warning", None, "strange", ["odd"]]
     lines = [finding_line(0, "code", level, "m", "proxy") for level in levels]  # type: ignore[arg-type]
     player = live(*lines, read_line(1, stream_of(CALL)), end_line(2, "done"))
-    landmarks = Landmarks(player)
-    landmarks.catch_up()
-    (call,) = landmarks.calls
-    assert [landmarks.within(step, step) for step in range(6)] == [
-        Stretch(0, 1, level) for level in ("info", "error", "warning", "info", "info", "info")
-    ]
-    assert landmarks.within(2, 5) == Stretch(0, 4, "warning")
-    assert landmarks.within(0, call) == Stretch(1, 6, "error")
-    assert landmarks.within(6, call - 1) == Stretch(0, 0, None)
-    assert [list(landmarks.steps_of(level)) for level in ("error", "warning", "info")] == [
-        [1], [2], [0, 3, 4, 5],
-    ]  # fmt: skip
+    assert [list(player.finding_steps.of(level)) for level in LEVELS] == [[1], [2], [0, 3, 4, 5]]
+    assert list(player.finding_steps.all) == [0, 1, 2, 3, 4, 5]
 
 
 # places
@@ -152,8 +143,7 @@ def made() -> Player:
 
 def steps_of(player: Player) -> dict[str, int]:
     """The steps that are spoken of, by name."""
-    cursor = Cursor(player)
-    cursor.landmarks.catch_up()
+    first_call, second_call = calls_of(player)
     return {
         "start": -1,
         "end": player.steps - 1,
@@ -163,8 +153,8 @@ def steps_of(player: Player) -> dict[str, int]:
         "heartbeat": player.step_of_read(1) - 1,
         "before heartbeat": player.step_of_read(1) - 2,
         "finding": 1,
-        "first call": cursor.landmarks.calls[0],
-        "second call": cursor.landmarks.calls[1],
+        "first call": first_call,
+        "second call": second_call,
     }
 
 
@@ -187,12 +177,9 @@ def steps_of(player: Player) -> dict[str, int]:
 def test_words_for_places(text: str, step: str | int, byte: str | int | None):
     player = made()
     named = steps_of(player) | {"end-1": player.steps - 2}
-    cursor = Cursor(player)
-    cursor.step = 4
     expected = named[step] if isinstance(step, str) else step
     start = player.starts[1] if isinstance(byte, str) else byte
-    assert cursor.goto(text) == Destination(expected, start)
-    assert cursor.step == 4, "it only says where"
+    assert Timeline(player).goto(text, 4) == Destination(expected, start)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +190,7 @@ def test_words_for_places(text: str, step: str | int, byte: str | int | None):
         ("١", "a place is"), ("12,34", "a place is"),
         ("10000", r"from 0, before everything, to {steps}$"), ("10,000", "there is no step 10000"),
         ("+10000", r"from here one can go from -5 to \+{on}$"), ("-6", "from here one can go from -5"),
-        ("64s", r"from 0 s to 63\.000 s$"), ("64000ms", "behind the end"), ("9:00", "behind the end"),
+        ("64s", r"from 0 s to 63\.000 s$"), ("64000ms", "after the end"), ("9:00", "after the end"),
         ("@99999", "they go from 0 to {last}$"), ("byte 0xfffff", "they go from 0 to {last}$"),
         ("read 3", "they go from 1 to 2$"), ("read 0", "they go from 1 to 2$"), ("call 3", "from 1 to 2$"),
         ("finding 3", "they go from 1 to 2$"), ("event 900", "they go from 1 to"),
@@ -212,29 +199,27 @@ def test_words_for_places(text: str, step: str | int, byte: str | int | None):
 )  # fmt: skip
 def test_a_place_that_is_none_is_told_with_what_is_possible(text: str, said: str):
     player = made()
-    cursor = Cursor(player)
-    cursor.step = 4
     known = {"{steps}": player.steps, "{on}": player.steps - 5, "{last}": len(player.data) - 1}
     for key, value in known.items():
         said = said.replace(key, str(value))
     with pytest.raises(UserError) as told:
-        cursor.goto(text)
+        Timeline(player).goto(text, 4)
     assert re.search(said, told.value.message)
 
 
 @pytest.mark.parametrize("text", ["1", "+1", "1s", "@0", "read 1", "call 1", "finding 1", "event 1"])
 def test_in_an_empty_tape_there_is_only_the_start(text: str):
-    cursor = Cursor(live())
+    timeline = Timeline(live())
     with pytest.raises(UserError, match=r"there is|from|nothing"):
-        cursor.goto(text)
-    assert [cursor.goto(text).step for text in ("0", "start", "end", "50%", "0s", "-0")] == [-1] * 6
-    assert all(cursor.seek(unit, way) is None for unit in Unit for way in (1, -1))
+        timeline.goto(text, -1)
+    assert [timeline.goto(text, -1).step for text in ("0", "start", "end", "50%", "0s", "-0")] == [-1] * 6
+    assert all(timeline.seek(-1, unit, way) is None for unit in Unit for way in (1, -1))
 
 
 @pytest.mark.parametrize("name", SAMPLES[::8])
 def test_a_byte_leads_to_the_transition_that_took_it(name: str):
     player = sample(name)
-    cursor = Cursor(player)
+    timeline = Timeline(player)
     taken: dict[int, int] = {}
     for step, _, item in items(player):
         if isinstance(item, Transition):
@@ -243,25 +228,25 @@ def test_a_byte_leads_to_the_transition_that_took_it(name: str):
                     taken.setdefault(byte, step)
     for byte in range(0, len(player.data), 31):
         arrived = player.step_of_read(player.read_at(byte))
-        assert cursor.goto(f"@{byte}") == Destination(taken.get(byte, arrived), byte)
-        assert cursor.goto(f"byte 0x{byte:x}") == cursor.goto(f"@{byte}")
+        assert timeline.goto(f"@{byte}", -1) == Destination(taken.get(byte, arrived), byte)
+        assert timeline.goto(f"byte 0x{byte:x}", -1) == timeline.goto(f"@{byte}", -1)
 
 
 def test_every_event_can_be_gone_to():
     player = sample("roo-xml/letter-by-letter")
-    cursor, number = Cursor(player), 0
+    timeline, number = Timeline(player), 0
     while (event := player.event(number)) is not None:
         number += 1
-        place = cursor.goto(f"event {number}")
+        place = timeline.goto(f"event {number}", -1)
         assert place == Destination(player.step_of_read(event.read), event.start)
     with pytest.raises(UserError, match=f"from 1 to {number}$"):
-        cursor.goto(f"event {number + 1}")
+        timeline.goto(f"event {number + 1}", -1)
 
 
 @pytest.mark.parametrize("text", ["0.5s", "500ms", "0:00.5"])
 def test_a_time_may_be_typed_as_it_is_shown(text: str):
     player = live(read_line(0.5004, b"x"), read_line(0.5006, b"y"))
-    assert Cursor(player).goto(text).step == 0
+    assert Timeline(player).goto(text, -1).step == 0
 
 
 def test_times_that_go_back_or_are_absurd():
@@ -269,22 +254,32 @@ def test_times_that_go_back_or_are_absurd():
     lines = [read_line(0, sse(chunk(f"{number}"), done=False)) for number in range(len(times))]
     lines = [Line({**line.value, "t": t}) for line, t in zip(lines, times, strict=True)]
     player = live(*lines)
-    clock = Clock(player)
-    clock.catch_up()
-    seen = [clock.of(step) for step in range(-1, player.steps)]
+    seen = [player.seconds(step) for step in range(-1, player.steps)]
     assert seen == sorted(seen) and seen[-1] == 6.0
-    cursor = Cursor(player)
-    assert cursor.goto("5.9s").step == player.step_of_read(6) - 1
-    assert cursor.goto("4s").step == -1
+    timeline = Timeline(player)
+    assert timeline.goto("5.9s", -1).step == player.step_of_read(6) - 1
+    assert timeline.goto("4s", -1).step == -1
 
 
 def test_a_step_in_a_long_row_of_findings_costs_no_more():
     lines = [read_line(0, b"data: {nonsense\n\n" * 20_000), read_line(1, stream_of("text"))]
     player = live(*lines, end_line(2, "done"))
-    cursor = Cursor(player)
-    cursor.landmarks.catch_up()
-    assert len(cursor.landmarks.findings) >= 20_000
-    cursor.step = 5
-    found = cursor.seek(Unit.TRANSITION, 1)
+    timeline = Timeline(player)
+    assert len(player.finding_steps.all) >= 20_000
+    found = timeline.seek(5, Unit.TRANSITION, 1)
     assert found is not None and found > 20_000
-    assert calls_made(lambda: cursor.seek(Unit.TRANSITION, 1)) < 200
+    assert calls_made(lambda: timeline.seek(5, Unit.TRANSITION, 1)) < 200
+
+
+@pytest.mark.parametrize("unit", Unit)
+def test_the_first_step_in_a_long_tape_looks_at_no_more_than_a_slice(unit: Unit):
+    reads = [read_line(number, sse(chunk("text "), done=False)) for number in range(5_000)]
+    player = live(*reads, read_line(5_000, stream_of(CALL)), end_line(5_001, "done"))
+    search = Timeline(player).search(-1, unit, 1)
+    found: list[int | None] = []
+    work = calls_made(lambda: found.append(next(search, None)))
+    if unit is Unit.CALL:
+        assert found == [None] and work < 40_000, "the call is at the very end"
+        assert [step for step in search if step is not None] == list(calls_of(player))
+    else:
+        assert found == [next(iter(wanted(player, unit)), None)] and work < 200

@@ -12,7 +12,7 @@ from textual.containers import Horizontal, Vertical
 
 from transformer.records import Event, Finding
 from workbench.analysis.explain.trace import Explanation, Remedy
-from workbench.replay.answers import Difference
+from workbench.replay.comparison import Difference
 from workbench.replay.player import Item, Pane, Player
 from workbench.tape.format import Line
 from workbench.ui.background import in_background

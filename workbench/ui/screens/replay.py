@@ -15,9 +15,10 @@ from textual.widgets import Footer
 
 from workbench.analysis.variants.changes import Change
 from workbench.errors import UserError
+from workbench.replay.playback import Playback
 from workbench.replay.player import Pane
 from workbench.replay.sources import Replayable
-from workbench.replay.timeline import Playback, Unit
+from workbench.replay.timeline import Unit
 from workbench.ui.screens.exchange import ExchangeScreen
 from workbench.ui.screens.picker import PickerScreen
 from workbench.ui.screens.tapenotes import MarkNotes, Runner
@@ -134,7 +135,7 @@ class Playing:
             return
         if view.step >= player.steps - 1 and player.complete:
             view.move_to(-1)  # from the end there is only the beginning to play
-        self._playback.play(player, view.step, monotonic(), view.timeline.clock if view.timeline else None)
+        self._playback.play(player, view.step, monotonic())
         self._screen.tell()
 
     def stop(self) -> None:

@@ -59,7 +59,7 @@ class Runner:
         if timeline is None:
             return
         if self.breakpoints:
-            for hit in hits(timeline.scene, self.breakpoints, view.step, way):
+            for hit in hits(timeline, self.breakpoints, view.step, way):
                 if view.timeline is not timeline:
                     return  # another tape was opened meanwhile
                 if hit is not None:
@@ -79,7 +79,7 @@ class Runner:
         timeline = self._screen.replay.timeline
         if timeline is None or not self.breakpoints or step <= before:
             return False
-        hit = next_hit(timeline.scene, self.breakpoints, before, until=step)
+        hit = next_hit(timeline, self.breakpoints, before, until=step)
         if hit is None:
             return False
         self._screen.playing.stop()

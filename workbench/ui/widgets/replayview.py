@@ -236,8 +236,7 @@ class ReplayView(ExchangeView):
         timeline = self.timeline
         if timeline is None:
             return False
-        timeline.cursor.step = self.step
-        found = timeline.cursor.seek(unit, way)
+        found = timeline.seek(self.step, unit, way)
         if found is not None:
             self.move_to(found)
         return found is not None
@@ -246,8 +245,7 @@ class ReplayView(ExchangeView):
         """The place that somebody typed; UserError when there is no such place."""
         timeline = self.timeline
         assert timeline is not None
-        timeline.cursor.step = self.step
-        return timeline.cursor.goto(text)
+        return timeline.goto(text, self.step)
 
     def go_to(self, step: int) -> None:
         assert self.player is not None
@@ -307,13 +305,13 @@ class ReplayView(ExchangeView):
         self.position.tell(place, words, self._alarms(player), step, player.steps, self._signs(timeline))
 
     def _signs(self, timeline: Timeline) -> tuple[Signs, ...]:
-        marks = timeline.landmarks
+        findings = timeline.player.finding_steps
         return (
             Signs("◆", "mark", self.marks),
-            Signs("✖", "error", marks.steps_of("error")),
-            Signs("●", "call", marks.calls),
-            Signs("▲", "warning", marks.steps_of("warning")),
-            Signs("·", "info", marks.steps_of("info")),
+            Signs("✖", "error", findings.of("error")),
+            Signs("●", "call", timeline.calls),
+            Signs("▲", "warning", findings.of("warning")),
+            Signs("·", "info", findings.of("info")),
         )
 
     def _place(self, player: Player) -> str:
