@@ -1,1 +1,20 @@
-"""From upstream's events to what each choice of the answer tells the client."""
+"""From upstream's events to what the client gets.
+
+In the order in which bytes meet the words:
+
+stream        one streamed answer: bytes in, bytes out
+events        what an event says, whatever the habits of its server
+answer        all choices, what they share, and the ways in which an answer can end
+choice        one of the answers, with a machine for each channel that is parsed
+chunks        what the client gets, in the envelope of the event that caused it
+whole         the same for an answer that came in one piece
+setting       dialect, policy, tools and ids: fixed before the first byte
+rescue        the rest of an answer as plain text, when this package itself fails
+
+and what is said about an answer that the client has:
+
+observations  its choices and calls, read without trusting any of its types
+conformance   which rules of real clients upstream's own calls break
+leaks         calls that reached the client as text
+review        all that only the whole answer shows
+"""

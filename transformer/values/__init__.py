@@ -1,1 +1,7 @@
-"""A parameter's text and its schema, and the JSON they make."""
+"""A parameter's text and its schema, and the JSON they make.
+
+schema      which types a parameter may have
+literals    what a text says by itself: numbers, JSON, Python literals, nested tags
+convert     the text of a parameter as JSON, by its schema
+fitting     whether the arguments of a call are what its tool wants
+"""

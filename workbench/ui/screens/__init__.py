@@ -1,1 +1,11 @@
-"""Screens: what fills the terminal."""
+"""Screens: what fills the terminal.
+
+exchange    what the stream and the replay share: panes, searching, copying, the views that open over them
+stream      the exchanges of a library, and the selected one, live
+replay      one exchange with a cursor in time
+picker      which of many tapes to replay
+tapenotes   breakpoints and marks of a replay
+whatif      changes that are tried in a replay
+view        what all views share that open over another screen; help, and a list to choose from
+detail, request, session, table, edit, problem    one view each
+"""
