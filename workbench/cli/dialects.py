@@ -15,6 +15,7 @@ from workbench.tape.recipe import known_dialect
 _HEADINGS = ("state", "token", "if", "next", "rule", "effect", "why")
 # Words that Mermaid takes for its own where a state's name is expected.
 _RESERVED = {"state", "note", "end", "class", "direction", "default", "style", "hide", "scale", "as"}
+_LOOKALIKES = str.maketrans("<>;", "‹›,")
 
 
 def dialects(name: str | None, mermaid: bool) -> int:
@@ -53,9 +54,9 @@ def diagram(dialect: Dialect) -> list[str]:
     """The same table for Mermaid: an arrow for each rule between two states, with tokens and condition."""
     lines = ["stateDiagram-v2"]
     for state in dialect.states:
-        if _identifier(state) != state:
-            lines.append(f'    state "{_label(state)}" as {_identifier(state)}')
-    lines.append(f"    [*] --> {_identifier(dialect.initial)}")
+        if identifier(state) != state:
+            lines.append(f'    state "{label(state)}" as {identifier(state)}')
+    lines.append(f"    [*] --> {identifier(dialect.initial)}")
     for state in dialect.states:
         lines += [f"    {arrow}" for arrow in _arrows(dialect, state)]
     return lines
@@ -68,8 +69,8 @@ def _arrows(dialect: Dialect, state: StrEnum) -> Iterator[str]:
             tokens_by_rule.setdefault((rule.to, rule.condition, rule.name), []).append(token)
     for (to, condition, name), tokens in tokens_by_rule.items():
         guard = f" [{condition}]" if condition else ""
-        label = _label(f"{', '.join(tokens)}{guard} / {name}")
-        yield f"{_identifier(state)} --> {_identifier(to)} : {label}"
+        said = label(f"{', '.join(tokens)}{guard} / {name}")
+        yield f"{identifier(state)} --> {identifier(to)} : {said}"
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -83,11 +84,13 @@ def _shown(value: object) -> str:
     return (",".join(map(str, value)) or "none") if isinstance(value, list) else str(value)
 
 
-def _identifier(state: str) -> str:
+def identifier(state: str) -> str:
     name = re.sub(r"\W", "_", state)
     return f"{name}_" if name in _RESERVED else name
 
 
-def _label(text: str) -> str:
-    # Mermaid's own escapes: a bare colon, semicolon or bracket ends a label or becomes markup.
-    return re.sub(r'[#;:<>"%]', lambda match: f"#{ord(match[0])};", text)
+def label(text: str) -> str:
+    """Text at an arrow or in a state. Mermaid's escapes come out garbled in a label that it wraps, so what it
+    would take for markup, or for the end of the label, has a sign that looks like it.
+    """
+    return text.translate(_LOOKALIKES)
