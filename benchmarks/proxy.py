@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)
 
 from benchmarks.load import Load, Measured, measure, upstream  # noqa: E402
-from tests.proxies import running_proxy  # noqa: E402
+from tests.support.proxies import running_proxy  # noqa: E402
 
 PACED = (Load(1, 400, 0.005), Load(20, 80, 0.02), Load(200, 50, 0.1))
 FAST = (Load(1, 40_000), Load(20, 2_000), Load(200, 200))

@@ -30,7 +30,7 @@ sys.path[0] = str(ROOT)
 
 from benchmarks.load import event  # noqa: E402
 from benchmarks.stepping import SIZE, Cost, step_through  # noqa: E402
-from tests.ui.terminal import Program  # noqa: E402
+from tests.support.terminal import Program  # noqa: E402
 from transformer import StreamTransformer  # noqa: E402
 from workbench.replay.lines import Tail  # noqa: E402
 from workbench.replay.sources import tokens  # noqa: E402

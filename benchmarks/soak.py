@@ -27,8 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)
 
 from benchmarks.traffic import DIALECTS, KINDS, exchange, script  # noqa: E402
-from tests.proxies import Proxy, running_proxy  # noqa: E402
-from tests.upstream import ScriptedUpstream  # noqa: E402
+from tests.support.proxies import Proxy, running_proxy  # noqa: E402
+from tests.support.upstream.server import ScriptedUpstream  # noqa: E402
 
 PAUSE = 0.5  # seconds, at most, between two exchanges of a client
 BURST = 20  # exchanges at once, now and then

@@ -11,10 +11,11 @@ from typing import Any, TypeAlias
 
 import aiohttp
 
-from tests.answers import Answer, Close, Finish, Head, Reset, Send, failure, stream, whole
-from tests.connection import Seen
 from tests.e2e.dialogues import Call, written
-from tests.helpers import META, Result, message, message_result, result, stream_of, tool
+from tests.support.client import Result, message_result, result
+from tests.support.streams import META, message, stream_of, tool
+from tests.support.upstream.answers import Answer, Close, Finish, Head, Reset, Send, failure, stream, whole
+from tests.support.upstream.connection import Seen
 from workbench.tape.inputs import Chunking
 
 STRING = {"type": "string"}

@@ -28,8 +28,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)
 
 from benchmarks.load import Load, Measured, event, measure, upstream  # noqa: E402
-from tests.proxies import running_proxy  # noqa: E402
-from tests.ui.terminal import Program  # noqa: E402
+from tests.support.proxies import running_proxy  # noqa: E402
+from tests.support.terminal import Program  # noqa: E402
 from transformer import StreamTransformer  # noqa: E402
 from workbench.library.index import rebuild  # noqa: E402
 from workbench.tape.format import dump_line, end_line, make_header, read_line, sent_line, status_line  # noqa: E402

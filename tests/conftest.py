@@ -1,12 +1,45 @@
-"""Settings for all tests."""
+"""The two tiers of tests, and the settings of hypothesis."""
 
 from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import settings
 
-# A slow machine is no failure: hence no deadline. In CI the same examples every time, a person gets new ones.
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
-settings.register_profile("dev", deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+from tests.support import tiers
+
+# A slow machine is not a failure, hence no deadline. In CI the examples are the same every time, a person who
+# asks for many gets new ones.
+settings.register_profile("quick", deadline=None, derandomize=True, max_examples=tiers.EXAMPLES["quick"])
+settings.register_profile(
+    "exhaustive",
+    deadline=None,
+    derandomize=bool(os.environ.get("CI")),
+    print_blob=True,
+    max_examples=tiers.EXAMPLES["exhaustive"],
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--exhaustive",
+        action="store_true",
+        help="every cut, every sample, every step and many random examples, instead of some of them",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "exhaustive: a test that runs with --exhaustive only")
+    exhaustive = bool(config.getoption("--exhaustive"))
+    tiers.choose(exhaustive)
+    settings.load_profile("exhaustive" if exhaustive else "quick")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if tiers.exhaustive():
+        return
+    left = [item for item in items if item.get_closest_marker("exhaustive") is not None]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item.get_closest_marker("exhaustive") is None]

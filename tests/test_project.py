@@ -103,6 +103,7 @@ def test_ci_runs_the_readmes_test_command_and_no_other(tmp_path: Path):
     assert "-n auto" in found.stdout and any(
         "xdist" in one for one in PROJECT["project"]["optional-dependencies"]["dev"]
     )
+    assert '"${test_command//.venv/$tmp/venv} --exhaustive"' in CI.read_text()
     # Besides it runs only the tests that need more than the README's command installs.
     others = [
         line for line in CI.read_text().splitlines() if "pytest" in line and ".venv/bin/pytest" not in line

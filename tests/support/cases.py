@@ -6,9 +6,10 @@ import json
 from typing import Any, TypeAlias
 
 from tests.support.client import message_result
-from tests.support.cuts import codes, run
+from tests.support.cuts import QUICK_CUTS, codes, run
 from tests.support.spans import check_records
 from tests.support.streams import message, sse, stream_of, tool
+from tests.support.tiers import some
 from transformer import transform_message
 
 TEXT = {"type": "string"}
@@ -33,11 +34,11 @@ def deltas(*parts: str) -> bytes:
 
 
 def check(dialect: str, row: Row, **kwargs: Any) -> None:
-    """The row holds whole, for every two-way cut of the text, and for every larger number of deltas."""
+    """The row holds whole, in deltas of every size, and cut in two (everywhere, or at some places)."""
     text, content, calls, expected = row
     wanted = (content, [(name, compact(values)) for name, values in calls], expected)
     kwargs = {"tools": TOOLS} | kwargs
-    cuts = [deltas(text[:at], text[at:]) for at in range(len(text))]
+    cuts = [deltas(text[:at], text[at:]) for at in some(range(len(text)), QUICK_CUTS)]
     cuts += [stream_of(text, size) for size in (1, 2, 3, 7)]
     for data in cuts:
         got, transformer = run(dialect, data, records="findings", **kwargs)

@@ -11,23 +11,34 @@ from typing import Any
 from tests.support.client import Result, message_result, result, results
 from tests.support.spans import check_records
 from tests.support.streams import JSON, message_behind, numbered
+from tests.support.tiers import exhaustive
 from transformer import StreamTransformer, transform_message
 
+QUICK_CUTS = 12  # in two, of one stream
 _EVENT_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 
 
 def every_split(data: bytes, seed: int = 0) -> Iterator[list[bytes]]:
-    """The same bytes cut in every way that matters; long streams get a sample of the two-way cuts."""
+    """The same bytes cut in every way that matters: whole, byte by byte, by event, in two, at random.
+
+    In two: everywhere, but a long stream gets a sample, and so do all streams in the quick tier.
+    """
     yield [data]
     yield [data[at : at + 1] for at in range(len(data))]
     yield _cut(data, [match.end() for match in _EVENT_END.finditer(data)])
-    step = 1 if len(data) <= 3000 else len(data) // 1500
-    for at in range(1, len(data), step):
-        yield [data[:at], data[at:]]
     chance = random.Random(seed)
-    for mean in (2, 3, 7, 20, 20, 60, 60, 200, 200, 1000):
+    for at in _places(data, chance):
+        yield [data[:at], data[at:]]
+    for mean in (2, 3, 7, 20, 20, 60, 60, 200, 200, 1000) if exhaustive() else (2, 7, 60):
         count = min(len(data) // mean, max(len(data) - 1, 0))
         yield _cut(data, sorted(chance.sample(range(1, len(data)), count)) if count else [])
+
+
+def _places(data: bytes, chance: random.Random) -> Iterable[int]:
+    """Where to cut in two."""
+    if exhaustive() or len(data) <= QUICK_CUTS:
+        return range(1, len(data), 1 if len(data) <= 3000 else len(data) // 1500)
+    return chance.sample(range(1, len(data)), QUICK_CUTS)
 
 
 def _cut(data: bytes, places: list[int]) -> list[bytes]:

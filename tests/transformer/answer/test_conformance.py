@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.streams import chunk, message, sse, tool
+from tests.support.tiers import exhaustive
 from transformer import Policy, StreamTransformer
 from transformer.answer.conformance import RULES, Check, Conformance
 from transformer.answer.setting import make_setting
@@ -275,7 +276,7 @@ def test_whatever_comes_nothing_is_raised():
 
     for dialect in ("passthrough", "roo-xml"):
         for streamed in (True, False):
-            for _ in range(300):
+            for _ in range(300 if exhaustive() else 40):
                 conformance = Conformance(make_setting(dialect, TOOLS), streamed=streamed)
                 for number in range(6):
                     part = {"delta": any_value(3), "message": any_value(3), "finish_reason": any_value(1)}

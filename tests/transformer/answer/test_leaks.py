@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.streams import message, tool
+from tests.support.tiers import exhaustive
 from transformer.answer.leaks import MARKS, hits
 from transformer.answer.observations import OBSERVED
 from transformer.answer.review import observed
@@ -345,5 +346,6 @@ def test_the_work_is_linear(unit):
             best = min(best, time.perf_counter() - start)
         return best
 
-    small, large = seconds(25_000), seconds(200_000)
+    size = 25_000 if exhaustive() else 10_000
+    small, large = seconds(size), seconds(8 * size)
     assert large < 8 * 5 * max(small, 0.001), "8 times the text takes more than 40 times as long"

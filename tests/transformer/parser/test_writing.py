@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cuts import check_every_split, run
@@ -307,7 +307,6 @@ def calls(draw: st.DrawFn) -> tuple[JSON, JSON]:
     return tool("t", properties), arguments
 
 
-@settings(max_examples=300)
 @given(calls(), st.booleans(), st.sampled_from(DIALECTS), st.integers(0, 1 << 30))
 def test_writer_and_parser_are_inverse(call: tuple[JSON, JSON], ascii: bool, dialect: str, seed: int):
     offer, arguments = call
@@ -322,7 +321,6 @@ def test_writer_and_parser_are_inverse(call: tuple[JSON, JSON], ascii: bool, dia
         assert same and got.ids == [ID]
 
 
-@settings(max_examples=150)
 @given(
     st.dictionaries(
         st.sampled_from(["p", "q", "r"]), st.text(st.characters(codec="utf-8", exclude_characters="<"))
@@ -336,7 +334,6 @@ def test_without_markup_no_text_is_ever_refused(arguments: dict[str, str]):
         assert read(dialect, written.text, offer) == ("t", arguments, id_for(dialect))
 
 
-@settings(max_examples=200)
 @given(st.text(max_size=20) | ANY.map(json.dumps), st.text(max_size=8), st.none() | st.text(max_size=8))
 def test_nothing_raises(arguments: str, name: str, id: str | None):
     for dialect in DIALECTS:

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.streams import JSON, tool
@@ -621,7 +621,6 @@ MESSAGES = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=250)
 @given(
     tools=TOOLS | JSON_VALUES,
     messages=MESSAGES | JSON_VALUES,

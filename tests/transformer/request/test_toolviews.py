@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cuts import run
@@ -129,7 +129,6 @@ SCHEMAS = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=200)
 @given(st.dictionaries(st.sampled_from(["path", "count", "mode", "todos"]), SCHEMAS, max_size=3))
 def test_the_usage_reads_as_the_call_it_shows(properties: JSON):
     """A model that copies the example makes a call that fits."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.explanations import (
@@ -445,7 +445,6 @@ ANY_POLICY: list[dict[str, Any]] = [
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
 def test_remedies_hold_for_whatever_a_model_writes(data: st.DataObject):
     dialect = data.draw(st.sampled_from([ROO, QWEN, KIMI]))
     pieces = data.draw(st.lists(st.sampled_from(PIECES[dialect].split(" ")), min_size=1, max_size=12))

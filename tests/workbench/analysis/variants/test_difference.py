@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.streams import chunk, sse
@@ -30,7 +30,6 @@ def check(a: list[int], b: list[int], found: list[Gap]) -> None:
     assert all(a[gap.a : gap.a_end] != b[gap.b : gap.b_end] for gap in found)
 
 
-@settings(max_examples=200)
 @given(sequences, sequences)
 def test_gaps_are_all_that_differs(a: list[int], b: list[int]):
     check(a, b, gaps(a, b))

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.streams import chunk, message, sse
@@ -98,7 +98,6 @@ def test_the_cut_of_reads_does_not_matter(path: Path):
     assert outcome(after) == outcome(before)
 
 
-@settings(max_examples=40)
 @given(streams(), cuts, st.data())
 def test_the_cut_of_any_stream_does_not_matter(data: bytes, places: list[int], draw: st.DataObject):
     before = play_bytes(data, places)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.streams import chunk, message, sse, stream_of
@@ -57,7 +57,6 @@ def check(before: Player, after: Player, wanted: dict[tuple[int, str], str]) -> 
     assert set(after.times) <= set(before.times) and list(after.times) == sorted(after.times)
 
 
-@settings(max_examples=120)
 @given(streams(), cuts, st.data())
 def test_any_change_of_any_stream(data: bytes, places: list[int], draw: st.DataObject):
     before = play_bytes(data, places)

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.streams import chunk, sse
@@ -43,7 +43,6 @@ def test_every_sample(path: Path):
     assert bool(moves) == (not raw and any(text.text for text in texts_of(player)))
 
 
-@settings(max_examples=50)
 @given(streams())
 def test_every_stream(data: bytes):
     check_spans(play_bytes(data))
@@ -87,7 +86,6 @@ def test_hunks(old: str, new: str, hunks: list[tuple[int, int, str]]):
     assert retexts(Text(1, "reasoning", old), new) == [Retext(1, "reasoning", *hunk) for hunk in hunks]
 
 
-@settings(max_examples=100)
 @given(st.text("ab \n\r", max_size=40), st.text("ab \n\r", max_size=40))
 def test_hunks_make_the_new_text(old: str, new: str):
     hunks = retexts(Text(0, "content", old), new)

@@ -1,0 +1,57 @@
+"""Two tiers of tests: the quick one by default, and with `pytest --exhaustive` every cut, sample and step.
+
+The quick tier has every behaviour. It tries it on fewer of the cuts, samples and random examples that should
+make no difference, always on the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+import pytest
+
+T = TypeVar("T")
+
+EXAMPLES = {"quick": 20, "exhaustive": 250}  # of a property that hypothesis tries
+_exhaustive = False
+
+
+def choose(exhaustive: bool) -> None:
+    """Which tier this is; said once, before any test module is imported."""
+    global _exhaustive  # noqa: PLW0603
+    _exhaustive = exhaustive
+
+
+def exhaustive() -> bool:
+    return _exhaustive
+
+
+def some(rows: Iterable[T], count: int) -> list[T]:
+    """All rows, or so many of them in the quick tier: the first one, and others at even distances."""
+    every = list(rows)
+    if _exhaustive or len(every) <= count:
+        return every
+    return [every[at * len(every) // count] for at in range(count)]
+
+
+def only_exhaustive(rows: Sequence[T], quick: Sequence[T]) -> list[object]:
+    """Rows for `parametrize`, of which the quick tier has only these."""
+    return [row if row in quick else pytest.param(row, marks=pytest.mark.exhaustive) for row in rows]
+
+
+def each(rows: Mapping[str, T] | Iterable[T], check: Callable[[T], object]) -> None:
+    """Check all rows in one test. A failure names its row and does not keep the others from being checked."""
+    named = rows.items() if isinstance(rows, Mapping) else ((str(row), row) for row in rows)
+    failures: list[Exception] = []
+    count = 0
+    for name, row in named:
+        count += 1
+        try:
+            check(row)
+        except Exception as failure:
+            failure.add_note(f"row: {name}")
+            failures.append(failure)
+    assert count, "there are no rows"
+    if failures:
+        raise ExceptionGroup(f"{len(failures)} of {count} rows fail", failures)
