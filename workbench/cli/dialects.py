@@ -15,7 +15,7 @@ from workbench.tape.recipe import known_dialect
 _HEADINGS = ("state", "token", "if", "next", "rule", "effect", "why")
 # Words that Mermaid takes for its own where a state's name is expected.
 _RESERVED = {"state", "note", "end", "class", "direction", "default", "style", "hide", "scale", "as"}
-_LOOKALIKES = str.maketrans("<>;", "‹›,")
+_LOOKALIKES = str.maketrans("<>:;", "‹›∶,")
 
 
 def dialects(name: str | None, mermaid: bool) -> int:
