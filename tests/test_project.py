@@ -139,3 +139,11 @@ def test_the_wheel_holds_samples_and_templates(tmp_path: Path):
     templates |= {str(path.relative_to(ROOT)) for path in (ROOT / "workbench").rglob("*.tcss")}
     assert samples | templates | {"transformer/py.typed", "workbench/py.typed"} <= names
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"transformer", "workbench"}
+
+
+def test_the_hooks_run_what_ci_runs():
+    text = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    tools = {tool for tool in re.findall(r"entry: \.venv/bin/([\w-]+)", text) if tool != "python"}
+    assert tools == {"ruff", "mypy", "lint-imports"}
+    assert [tool for tool in tools if f'"$tmp/venv/bin/{tool}"' not in CI.read_text()] == []
+    assert "repo: local" in text and "https://" not in text  # one version of each tool: this project's
