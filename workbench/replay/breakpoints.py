@@ -19,8 +19,8 @@ from transformer.findings import CATALOGUE
 from transformer.parser.machine import TOO_LONG
 from transformer.records import Finding, Transition
 from workbench.errors import UserError
-from workbench.replay.follower import Follower
 from workbench.replay.player import Item, Pane
+from workbench.replay.rowindex import RowIndex
 from workbench.replay.timeline import Timeline
 from workbench.tape.format import Line
 
@@ -42,7 +42,7 @@ class Breakpoint(ABC):
         """Only the rows of these can be hits."""
         return (Pane.MACHINE,)
 
-    def index(self, timeline: Timeline) -> Follower | None:
+    def index(self, timeline: Timeline) -> RowIndex | None:
         """What has to know a step before anybody asks about it."""
         return None
 
@@ -105,7 +105,7 @@ class Matching(Breakpoint):
     def panes(self) -> Sequence[Pane]:
         return self.where
 
-    def index(self, timeline: Timeline) -> Follower | None:
+    def index(self, timeline: Timeline) -> RowIndex | None:
         return timeline.channels
 
     def hit(self, timeline: Timeline, step: int) -> str | None:
@@ -126,7 +126,7 @@ class Calling(Breakpoint):
     def panes(self) -> Sequence[Pane]:
         return ALL_PANES
 
-    def index(self, timeline: Timeline) -> Follower | None:
+    def index(self, timeline: Timeline) -> RowIndex | None:
         return timeline.tools
 
     def hit(self, timeline: Timeline, step: int) -> str | None:

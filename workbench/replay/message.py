@@ -1,25 +1,73 @@
-"""The message that a client has put together from deltas at any step."""
+"""The message that a client has put together at any step, and what an event says of it.
+
+Nothing here trusts the types of what upstream sent.
+"""
 
 from __future__ import annotations
 
 from array import array
 from bisect import insort
-from collections.abc import Iterator
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from transformer.answer.chunks import as_error
 from transformer.answer.events import error_in
 from transformer.answer.observations import Answered, Call, choices_of
-from transformer.jsontext import begins_object
+from transformer.jsontext import begins_object, parse
 from transformer.records import Delta
-from workbench.replay.answers import CallPart, calls_of, parts_of
-from workbench.replay.follower import Follower, GrowingText
-from workbench.replay.player import Pane, Player
+from workbench.replay.player import Item, Player
+from workbench.replay.rowindex import GrowingText, RowIndex
 from workbench.tape.format import Line
 from workbench.text import json_object
 
 _NEVER = 1 << 62
+
+
+class Part(NamedTuple):
+    """What an event says of one choice: a delta, or a whole message."""
+
+    choice: int
+    said: Mapping[str, Any]
+
+
+class CallPart(NamedTuple):
+    """What a part says of one call of upstream's own; empty where it says nothing."""
+
+    number: int
+    id: str
+    name: str
+    arguments: str
+
+
+def parts_of(data: bytes, *, whole: bool = False) -> Iterator[Part]:
+    """The parts of an event's JSON. `whole`: of an answer that came in one piece, whose choices are numbered
+    by their places where they have no index."""
+    value = parse(data.removeprefix(BOM_UTF8)).value
+    choices = value.get("choices") if isinstance(value, dict) else None
+    for place, choice in enumerate(choices if isinstance(choices, list) else ()):
+        if not isinstance(choice, dict):
+            continue
+        index = choice.get("index")
+        delta, message = choice.get("delta"), choice.get("message")
+        said = delta if isinstance(delta, dict) else message
+        if isinstance(said, dict):
+            yield Part(index if type(index) is int else place * whole, said)
+
+
+def call_parts_of(said: Mapping[str, Any]) -> Iterator[CallPart]:
+    """Its calls as the transformer's own message puts them together: without an index, the place counts."""
+    calls = said.get("tool_calls")
+    for place, call in enumerate(calls if isinstance(calls, list) else ()):
+        if not isinstance(call, dict):
+            continue
+        index, function = call.get("index"), call.get("function")
+        function = function if isinstance(function, dict) else {}
+        id, name, arguments = call.get("id"), function.get("name"), function.get("arguments")
+        yield CallPart(
+            index if type(index) is int else place, str(id or ""), str(name or ""), str(arguments or "")
+        )
 
 
 class PartialCall:
@@ -59,9 +107,7 @@ class PartialChoice:
         self.index = index
         self.begun = begun
         self._content = GrowingText()
-        self._reasoning: dict[
-            str, GrowingText
-        ] = {}  # by channel: a delta doesn't tell in which field it went
+        self._reasoning: dict[str, GrowingText] = {}  # by channel: a delta doesn't tell its field
         self._calls: dict[int, PartialCall] = {}
         self._order: list[int] = []  # the numbers of the calls, sorted
         self._natives: dict[int, int] = {}  # upstream's own calls: their index, and the client's
@@ -71,20 +117,19 @@ class PartialChoice:
 
     # -- deltas
 
-    def say(self, step: int, text: str) -> None:
+    def add_content(self, step: int, text: str) -> None:
         self._content.add(step, text)
 
-    def think(self, step: int, channel: str, text: str) -> None:
+    def add_reasoning(self, step: int, channel: str, text: str) -> None:
         self._reasoning.setdefault(channel, GrowingText()).add(step, text)
 
-    def call(self, step: int, number: int, id: str, name: str) -> None:
+    def begin_call(self, step: int, number: int, id: str, name: str) -> None:
         self._begin(step, number).identify(step, id, name)
 
-    def argue(self, step: int, number: int, text: str) -> None:
-        """More of a call's arguments."""
+    def add_arguments(self, step: int, number: int, text: str) -> None:
         self._calls[number].arguments.add(step, text)
 
-    def native(self, step: int, part: CallPart) -> tuple[bool, bool]:
+    def add_native(self, step: int, part: CallPart) -> tuple[bool, bool]:
         """Upstream's own call goes on as it came, but for an index that is taken already.
 
         Says whether it is a new call, and whether its name is new.
@@ -114,11 +159,11 @@ class PartialChoice:
         return len(self._order)
 
     def at(self, step: int) -> Answered:
-        thoughts = ((channel, growth.upto(step)) for channel, growth in self._reasoning.items())
+        reasoning = ((channel, text.upto(step)) for channel, text in self._reasoning.items())
         return Answered(
             self.index,
             self._content.upto(step),
-            {channel: text for channel, text in thoughts if text},
+            {channel: text for channel, text in reasoning if text},
             tuple(self._calls_at(step)),
             self._finish if step >= self._finish_step else None,
             step >= self._refusal_step,
@@ -129,9 +174,6 @@ class PartialChoice:
             call = self._calls[number]
             if call.begun <= step:
                 yield call.at(step)
-
-
-_UPSTREAM, _CLIENT = int(Pane.UPSTREAM), int(Pane.CLIENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +198,8 @@ class _Whole(NamedTuple):
     assembled: Assembled
 
 
-class Assembly(Follower):
-    """Folds the deltas of the client pane. At the last step it is what `Player.completion` says, but
+class Assembly(RowIndex):
+    """Puts the deltas of the client pane together. At the last step it is what `Player.completion` says, but
 
     - of reasoning only the channel is known, not the field in which it went: where upstream changes the field
       on the way, the texts are one here;
@@ -171,7 +213,7 @@ class Assembly(Follower):
         super().__init__(player)
         self.calls = array("q")  # the step with which each call began
         self.natives: list[Named] = []
-        self._drafts: dict[int, PartialChoice] = {}
+        self._choices: dict[int, PartialChoice] = {}
         self._passed: tuple[int, set[int]] = (-1, set())  # an event, and its choices that were passed on
         self._error: tuple[int, str] | None = None
         self._body = bytearray()  # of a message that is not whole yet
@@ -182,51 +224,50 @@ class Assembly(Follower):
         """What the client had once a step had been made."""
         if self._whole is not None and step >= self._whole.step:
             return self._whole.assembled
-        drafts = [draft for draft in self._drafts.values() if draft.begun <= step]
+        choices = [choice for choice in self._choices.values() if choice.begun <= step]
         error = self._error[1] if self._error is not None and step >= self._error[0] else None
         return Assembled(
-            tuple(draft.at(step) for draft in sorted(drafts, key=lambda draft: draft.index)), error
+            tuple(choice.at(step) for choice in sorted(choices, key=lambda choice: choice.index)), error
         )
 
-    def _look(self, step: int, pane: int, ref: int) -> None:
-        if pane == _CLIENT:
-            if ref < 0:
-                self._line(step, self.player.lines[~ref])
-            else:
-                record = self.player.records[ref]
-                assert isinstance(record, Delta)
-                self._delta(step, record)
-        elif ref < 0 and pane == _UPSTREAM and self.player.lines[~ref].kind == "end":
-            self._end(step)
+    def _look(self, step: int, item: Item) -> None:
+        if isinstance(item, Delta):
+            self._add_delta(step, item)
+        elif isinstance(item, Line):
+            if item.kind == "sent":
+                self._add_sent(step, item)
+            elif item.kind == "end":
+                self._end(step)
 
     # -- deltas
 
-    def _delta(self, step: int, delta: Delta) -> None:
+    def _add_delta(self, step: int, delta: Delta) -> None:
         if delta.kind == "error":
             self._fail(step, delta.text)
         elif delta.kind not in ("usage", "done"):
-            draft = self._drafts.get(delta.choice)
-            if draft is None:
-                if delta.kind == "other" and not self._says(delta):
+            choice = self._choices.get(delta.choice)
+            if choice is None:
+                if delta.kind == "other" and not self._parts_of(delta):
                     return  # an event without choices
-                draft = self._drafts[delta.choice] = PartialChoice(delta.choice, step)
-            self._grow(step, draft, delta)
+                choice = self._choices[delta.choice] = PartialChoice(delta.choice, step)
+            self._add_to(choice, step, delta)
 
-    def _grow(self, step: int, draft: PartialChoice, delta: Delta) -> None:
+    def _add_to(self, choice: PartialChoice, step: int, delta: Delta) -> None:
         if delta.kind == "content":
-            draft.say(step, delta.text)
+            choice.add_content(step, delta.text)
         elif delta.kind == "arguments":
-            draft.argue(step, delta.call or 0, delta.text)
+            choice.add_arguments(step, delta.call or 0, delta.text)
         elif delta.kind == "reasoning":
-            draft.think(step, delta.span.channel if delta.span is not None else "reasoning", delta.text)
+            channel = delta.span.channel if delta.span is not None else "reasoning"
+            choice.add_reasoning(step, channel, delta.text)
         elif delta.kind == "call":
             self.calls.append(step)
-            draft.call(step, delta.call or 0, delta.id or "", delta.name or "")
+            choice.begin_call(step, delta.call or 0, delta.id or "", delta.name or "")
         elif delta.kind == "finish":
-            draft.finish(step, delta.text)
+            choice.finish(step, delta.text)
         elif delta.kind in ("native", "other") and self._is_news(delta):
-            for said in self._says(delta):
-                self._pass_on(step, draft, said)
+            for said in self._parts_of(delta):
+                self._add_passed(choice, step, said)
 
     def _is_news(self, delta: Delta) -> bool:
         """An event may speak of a choice several times; with the first delta of it all of that is said."""
@@ -234,7 +275,7 @@ class Assembly(Follower):
         self._passed = event, choices | {delta.choice}
         return delta.choice not in choices
 
-    def _says(self, delta: Delta) -> list[Any]:
+    def _parts_of(self, delta: Delta) -> list[Mapping[str, Any]]:
         """What was passed on unread is in its event only."""
         event = self.player.event(delta.event)
         if event is None:
@@ -242,47 +283,47 @@ class Assembly(Follower):
         parts = parts_of(event.data, whole=self.player.mode == "message")
         return [part.said for part in parts if part.choice == delta.choice]
 
-    def _pass_on(self, step: int, draft: PartialChoice, said: dict[str, Any]) -> None:
-        for part in calls_of(said):
-            is_new, is_named = draft.native(step, part)
+    def _add_passed(self, choice: PartialChoice, step: int, said: Mapping[str, Any]) -> None:
+        for part in call_parts_of(said):
+            is_new, is_named = choice.add_native(step, part)
             if is_new:
                 self.calls.append(step)
             if is_named:
                 self.natives.append(Named(step, part.name))
         if isinstance(content := said.get("content"), list):
             texts = (part.get("text") for part in content if isinstance(part, dict))
-            draft.say(step, "".join(text for text in texts if isinstance(text, str)))
+            choice.add_content(step, "".join(text for text in texts if isinstance(text, str)))
         if said.get("refusal"):
-            draft.refuse(step)
+            choice.refuse(step)
 
     # -- what came whole
 
-    def _line(self, step: int, line: Line) -> None:
-        if line.kind != "sent" or self._whole is not None:
+    def _add_sent(self, step: int, line: Line) -> None:
+        if self._whole is not None:
             return
         if "by" in line.value:
-            self._take(step, line.data)
+            self._read_object(step, line.data)
         elif self._body or begins_object(line.data):
             self._body += line.data
             if len(self._body) >= self._next_try:
                 # Mostly it is one piece. One in many is not to be parsed with each of them.
                 self._next_try = 2 * len(self._body)
-                self._take_body(step)
+                self._read_body(step)
 
-    def _take_body(self, step: int) -> None:
-        if (value := self._take(step, bytes(self._body))) is not None:
+    def _read_body(self, step: int) -> None:
+        if (value := self._read_object(step, bytes(self._body))) is not None:
             self._body.clear()
             if self.player.mode != "plain":
                 self._finish(step, value)
 
-    def _take(self, step: int, data: bytes) -> dict[str, Any] | None:
-        """The object that the client got, if it is one. The first error it hears of counts."""
+    def _read_object(self, step: int, data: bytes) -> dict[str, Any] | None:
+        """The object that the client got, if it is one. The first error in such an object counts."""
         value = json_object(data, "replace")
         if value is not None:
-            self._hear(step, value)
+            self._note_error(step, value)
         return value
 
-    def _hear(self, step: int, value: dict[str, Any]) -> None:
+    def _note_error(self, step: int, value: dict[str, Any]) -> None:
         if (error := error_in(value)) is not None:
             self._fail(step, as_error(error, "")["message"])
 
@@ -291,19 +332,19 @@ class Assembly(Follower):
 
     def _end(self, step: int) -> None:
         if self._body:
-            self._take_body(step)
+            self._read_body(step)
         player = self.player
-        # There may be more of the tape behind an end, and a message that is whole only there.
+        # There may be more of the tape after an end, and a message that is whole only there.
         made = player.completion if player.whole_at is not None and player.whole_at <= step else None
         if self._whole is None and made is not None:
-            self._hear(step, made)
+            self._note_error(step, made)
             self._finish(step, made)
 
     def _finish(self, step: int, value: dict[str, Any]) -> None:
         choices = tuple(choices_of(value))
         self._whole = _Whole(step, Assembled(choices, self._error[1] if self._error is not None else None))
         for answered in choices:
-            draft = self._drafts.get(answered.index)
-            for call in answered.calls[draft.calls if draft is not None else 0 :]:
+            choice = self._choices.get(answered.index)
+            for call in answered.calls[choice.calls if choice is not None else 0 :]:
                 self.calls.append(step)
                 self.natives.append(Named(step, call.name))
