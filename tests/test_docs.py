@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.project import ROOT
+from transformer.dialects import BUILT_IN
 
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md"), *(ROOT / "samples").glob("*.md")])
@@ -69,3 +70,8 @@ def test_the_specification_has_the_sections_that_tests_cite() -> None:
     text = (DOCS / "spec.md").read_text(encoding="utf-8")
     sections = re.findall(r"^## (\d)\. ", text, re.MULTILINE)
     assert sections == list("12345678")
+
+
+@pytest.mark.parametrize("name", [dialect.name for dialect in BUILT_IN])
+def test_the_specification_describes_every_dialect(name: str) -> None:
+    assert f"\n### {name}\n" in (DOCS / "spec.md").read_text(encoding="utf-8")
