@@ -14,9 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.library.retention import is_alive
 from workbench.library.summary import COLUMNS, summarise
-from workbench.library.tapefiles import INDEX, TAPES, TapeEntry, give_name, is_marked, list_tapes, make_folder
+from workbench.library.tapefiles import (
+    INDEX,
+    TAPES,
+    TapeEntry,
+    give_name,
+    is_alive,
+    is_marked,
+    list_tapes,
+    make_folder,
+)
 from workbench.text import json_text
 
 VERSION = 1

@@ -17,9 +17,8 @@ from urllib.parse import quote
 
 from workbench.errors import UserError
 from workbench.library.index import VERSION
-from workbench.library.retention import is_alive
 from workbench.library.summary import COLUMNS, Row
-from workbench.library.tapefiles import INDEX
+from workbench.library.tapefiles import INDEX, is_alive
 
 _AGO = re.compile(r"(\d{1,6}(?:\.\d+)?)\s*(s|m|min|h|d|w)")
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}

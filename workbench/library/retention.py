@@ -4,7 +4,6 @@ is marked or whose writer is still running.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterator
@@ -13,20 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.library.tapefiles import PART, TapeEntry, is_marked, list_tapes
-
-
-def is_alive(pid: int | None) -> bool:
-    """Whether there is such a process, whoever owns it."""
-    if not pid or pid < 0:
-        return False
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except (OSError, OverflowError):
-        return False
-    return True
-
+from workbench.text import json_object
 
 _DAY = 86400.0
 # A tape without its end line that was written to so recently is taken for one that is still running.
@@ -107,8 +93,7 @@ def _has_end(tape: Path) -> bool:
     try:
         with tape.open("rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
-            last = file.read().rstrip().rpartition(b"\n")[2]
-        value = json.loads(last)
-    except (OSError, ValueError, RecursionError):
+            value = json_object(file.read().rstrip().rpartition(b"\n")[2])
+    except OSError:
         return False
-    return isinstance(value, dict) and "end" in value
+    return value is not None and "end" in value

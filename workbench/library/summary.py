@@ -16,8 +16,8 @@ from transformer.answer.observations import OBSERVED
 from transformer.answer.review import observed
 from transformer.findings import CATALOGUE
 from workbench.errors import UserError
-from workbench.library.retention import RECENT, is_alive
-from workbench.library.tapefiles import TapeEntry, id_of
+from workbench.library.retention import RECENT
+from workbench.library.tapefiles import TapeEntry, id_of, is_alive
 from workbench.tape.format import Tape
 from workbench.tape.inputs import Input, convert, load
 from workbench.tape.recipe import Wishes, make_recipe

@@ -1,4 +1,6 @@
-"""The files of a library: folders, names, permissions, and a tape file that only ever has whole lines."""
+"""The files of a library: folders, names, permissions, whether their writers still run, and a tape file that
+only ever has whole lines.
+"""
 
 from __future__ import annotations
 
@@ -68,6 +70,19 @@ def id_of(path: str) -> str:
     return id if dash and id and time.isdecimal() and len(time) == 6 else stem
 
 
+def is_alive(pid: int | None) -> bool:
+    """Whether the process that writes a tape, or serves this library, still runs, whoever owns it."""
+    if not pid or pid < 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True
+
+
 def marks_of(tape: Path) -> Path:
     """The file with a person's marks; a tape that has one is never thrown away."""
     return tape.with_name(tape.name + _MARKS)
@@ -134,7 +149,7 @@ class TapeFile:
             return 0, error
         torn = self._torn
         if self._torn:
-            # Half a line could not be taken back; behind a line feed it is one damaged line, not two.
+            # Half a line could not be taken back; with a line feed after it it is one damaged line, not two.
             data = b"\n" + data
         try:
             _write_all(self._fd, data)

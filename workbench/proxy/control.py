@@ -1,4 +1,4 @@
-"""The control endpoints: what a viewer may ask of a running proxy, with its token."""
+"""What a running proxy can be asked: its health by anybody, all else by a viewer that has its token."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from workbench import __version__
 from workbench.config.settings import Upstream
 from workbench.config.values import sendable
 from workbench.errors import UserError
-from workbench.proxy.exchange import nobody
+from workbench.proxy.application import Proxy
+from workbench.proxy.client import no_client
 from workbench.proxy.guard import CONTROL, bearer, same
-from workbench.proxy.incoming import CHAT, Incoming
-from workbench.proxy.routing import Proxy, Sending, prepare
+from workbench.proxy.incoming import CHAT, Incoming, headers_for_upstream
+from workbench.proxy.outgoing import UpstreamBody, address, prepare
 from workbench.tape.recipe import known_dialect
 from workbench.text import json_object
 
@@ -38,6 +39,8 @@ class Refused(Exception):
 
 
 class Control:
+    """The endpoints below `/_workbench`."""
+
     def __init__(self, proxy: Proxy, token: str, stop: Callable[[], None]) -> None:
         self._proxy = proxy
         self._token = token
@@ -90,8 +93,8 @@ class Control:
             "pid": os.getpid(),
             "upstreams": [_shown(upstream) for upstream in proxy.routes.upstreams.values()],
             "default": proxy.settings.default,
-            "running": [exchange.recording.id for exchange in proxy.live if exchange.recording.id],
-            "recorder": recorder_state(proxy),
+            "running": [exchange.recording.id for exchange in proxy.running if exchange.recording.id],
+            "recorder": _recorder_state(proxy),
         }
 
     async def change(self, request: Request, body: Body) -> Body:
@@ -115,10 +118,8 @@ class Control:
         upstream = self._resend_upstream(body)
         dialect, policy = _wanted(upstream, body)
         upstream = replace(upstream, dialect=dialect, policy=policy)
-        incoming, sending = self._resent(body, upstream)
-        exchange = await self._proxy.exchange(
-            incoming, upstream, nobody, sending=sending, resend_of=body.get("of")
-        )
+        incoming, sent = self._resent(body, upstream)
+        exchange = await self._proxy.begin(incoming, upstream, no_client, body=sent, resend_of=body.get("of"))
         task = asyncio.ensure_future(self._proxy.carry_out(exchange))
         self._resends.add(task)
         task.add_done_callback(self._resends.discard)
@@ -134,7 +135,7 @@ class Control:
             raise Refused(400, "which upstream? There is no default one")
         return found
 
-    def _resent(self, body: Body, upstream: Upstream) -> tuple[Incoming, Sending]:
+    def _resent(self, body: Body, upstream: Upstream) -> tuple[Incoming, UpstreamBody]:
         given = body.get("body")
         if not isinstance(given, dict):
             raise Refused(400, 'what is to be sent stands in "body", a JSON object')
@@ -149,11 +150,11 @@ class Control:
         if body.get("stage") == "upstream":
             client = body.get("request") if isinstance(body.get("request"), dict) else given
             incoming = Incoming("POST", CHAT, "", headers, dumps(client), client)
-            return incoming, Sending(dumps(given), given)
+            return incoming, UpstreamBody(dumps(given), given)
         incoming = Incoming("POST", CHAT, "", headers, dumps(given), given)
         return incoming, self._prepared(incoming, upstream, body.get("template"))
 
-    def _prepared(self, incoming: Incoming, upstream: Upstream, template: object) -> Sending:
+    def _prepared(self, incoming: Incoming, upstream: Upstream, template: object) -> UpstreamBody:
         if template is not None and not isinstance(template, str):
             raise Refused(400, "template is the text of a prompt template")
         return prepare(incoming, upstream, self._proxy.routes.template(upstream), template)
@@ -183,7 +184,28 @@ def _wanted(upstream: Upstream, body: Body) -> tuple[str, Policy]:
     return dialect, policy
 
 
-def recorder_state(proxy: Proxy) -> Body:
+_HEALTH_TIMEOUT = 2.0
+
+
+async def health(proxy: Proxy) -> Response:
+    """Whether a request would get through, and whether it would be kept. Anybody may ask that."""
+    upstreams = dict(await asyncio.gather(*(_reachable(proxy, name) for name in proxy.routes.upstreams)))
+    recorder = _recorder_state(proxy)
+    well = recorder["problem"] is None and all(state["reachable"] for state in upstreams.values())
+    library = str(proxy.settings.library)
+    tapes = {"writable": recorder["problem"] is None, "library": library, **recorder}
+    body = {"ok": well, "version": __version__, "upstreams": upstreams, "tapes": tapes}
+    return JSONResponse(body, 200 if well else 503)
+
+
+async def _reachable(proxy: Proxy, name: str) -> tuple[str, Body]:
+    upstream = proxy.routes.upstreams[name]
+    url, headers = address(upstream, "/models"), headers_for_upstream([], upstream)
+    problem = await proxy.upstream_client.reachable(upstream, url, headers, _HEALTH_TIMEOUT)
+    return name, {"reachable": problem is None, "problem": problem}
+
+
+def _recorder_state(proxy: Proxy) -> Body:
     recorder = proxy.recorder
     return {
         "problem": recorder.problem,

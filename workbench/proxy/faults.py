@@ -19,7 +19,7 @@ from transformer.answer.events import error_in
 from workbench.text import json_object
 
 _EXCERPT = 300
-# A client repeats these by itself, and rightly so; it must not repeat anything else for ever.
+# A client repeats these by itself, and rightly so. Anything else it must not repeat for ever.
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _TAG = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]{0,1000}>", re.DOTALL | re.IGNORECASE)
 _TITLE = re.compile(r"<title[^>]{0,200}>(.{0,400}?)</title", re.DOTALL | re.IGNORECASE)
@@ -60,6 +60,14 @@ class Fault:
     @property
     def body(self) -> bytes:
         return dumps({"error": self.error})
+
+
+class Faulted(Exception):
+    """There is no answer from upstream, or no more of it."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
 
 
 def of_exception(error: BaseException, name: str, url: str) -> Fault:
@@ -150,7 +158,7 @@ def _with_switch(fault: Fault, name: str) -> Fault:
 def _reported(body: bytes) -> Any:
     """The error in a JSON body, in any of the shapes that servers have for it."""
     text = body.lstrip()
-    if text.startswith(b"data:"):  # an error in the clothes of an event
+    if text.startswith(b"data:"):  # an error that is written as an event
         text = text.removeprefix(b"data:").partition(b"\n")[0]
     value = json_object(text)
     if value is None:

@@ -13,43 +13,45 @@ from workbench.text import json_object
 
 Pairs = list[tuple[str, str]]
 
-# Of one connection only (RFC 9110, 7.6.1); and what the next hop has to say for itself.
+# Headers of one connection only (RFC 9110, 7.6.1), and those that we write ourselves, in either direction.
 _HOP = frozenset(
     "connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer "
     "transfer-encoding upgrade".split()
 )
-_OURS_UP = frozenset({"host", "content-length", "accept-encoding", "expect", "x-workbench-token"})
+_WRITTEN_UP = frozenset({"host", "content-length", "accept-encoding", "expect", "x-workbench-token"})
 # The body that goes down is decoded, and its length is not known before its end.
-_OURS_DOWN = frozenset({"content-length", "content-encoding"})
+_WRITTEN_DOWN = frozenset({"content-length", "content-encoding"})
 
 
 def decoded(raw: Iterable[tuple[bytes, bytes]]) -> Pairs:
-    """As ASGI has them, as text; any byte can be in a header's value."""
+    """Headers of ASGI as text; any byte can be in a header's value."""
     return [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in raw]
 
 
 def encoded(pairs: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    """And back."""
     return [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in pairs]
 
 
 def first(pairs: Iterable[tuple[str, str]], name: str) -> str | None:
+    """The value of the first header of this name, which is in lower case."""
     return next((value for key, value in pairs if key.lower() == name), None)
 
 
-def upward(pairs: Pairs, upstream: Upstream) -> Pairs:
-    """The client's headers for upstream, with the upstream's own and its credential in their places."""
+def headers_for_upstream(pairs: Pairs, upstream: Upstream) -> Pairs:
+    """The client's headers, with the upstream's own and its credential instead of those of the same name."""
     own = {name.lower(): value for name, value in upstream.headers.items()}
     if upstream.api_key:
         own.setdefault("authorization", f"Bearer {upstream.api_key}")
-    # Compressed events would come in lumps: the compressor waits for more.
+    # A compressor waits for more before it gives anything: events would come late, and many at once.
     own.setdefault("accept-encoding", "identity")
-    kept = [pair for pair in _end_to_end(pairs) if pair[0] not in _OURS_UP and pair[0] not in own]
+    kept = [pair for pair in _end_to_end(pairs) if pair[0] not in _WRITTEN_UP and pair[0] not in own]
     return [*kept, *own.items()]
 
 
-def downward(pairs: Pairs) -> Pairs:
-    """Upstream's headers for the client."""
-    return [pair for pair in _end_to_end(pairs) if pair[0] not in _OURS_DOWN]
+def headers_for_client(pairs: Pairs) -> Pairs:
+    """Upstream's headers, without those that are about its connection or its encoding."""
+    return [pair for pair in _end_to_end(pairs) if pair[0] not in _WRITTEN_DOWN]
 
 
 def _end_to_end(pairs: Pairs) -> Pairs:
@@ -75,6 +77,8 @@ class Left(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
+    """A client's request."""
+
     method: str
     path: str  # below /v1, whether the client said /v1 or not: "/chat/completions"
     query: str
@@ -141,5 +145,5 @@ async def _read_body(receive: Receive, limit: int) -> bytes:
 
 
 def below_v1(path: str) -> str:
-    """Clients differ in whether their base URL ends with /v1: both are right."""
+    """The path without /v1: clients differ in whether their base URL ends with it, and both are right."""
     return path[3:] or "/" if path == "/v1" or path.startswith("/v1/") else path

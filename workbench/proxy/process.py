@@ -2,16 +2,14 @@
 
 The child's standard input is a pipe that only its parent holds. However the parent ends, by a signal that
 nobody can catch included, the pipe ends with it, and the child ends itself. That works on every system and
-from every thread, unlike Linux's death signal, which comes when the starting *thread* ends.
+from every thread, unlike Linux's parent death signal, which comes when the starting *thread* ends.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import http.client
 import importlib
-import json
 import os
 import re
 import signal
@@ -23,7 +21,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
-from urllib.parse import urlsplit
 
 from workbench.proxy.registration import Registration, registered
 
@@ -31,28 +28,28 @@ from workbench.proxy.registration import Registration, registered
 _START = (
     "import sys; sys.path[:] = {path!r}; from workbench.proxy.process import run_child; run_child({module!r})"
 )
-_AT_LAST = 120.0  # seconds for an orderly end
+_ORDERLY_END = 120.0  # seconds
 
 
 def child_command(module: str, *arguments: str) -> list[str]:
-    """What to execute so that `main()` of a module runs on a leash; its standard input has to be a pipe."""
+    """What to execute so that `main()` of a module runs no longer than we do; its standard input: a pipe."""
     return [sys.executable, "-P", "-c", _START.format(path=sys.path, module=module), *arguments]
 
 
 def run_child(module: str) -> None:
     """The child's side."""
-    threading.Thread(target=_watch, name="leash", daemon=True).start()
+    threading.Thread(target=_watch_parent, name="parent watch", daemon=True).start()
     importlib.import_module(module).main()
 
 
-def _watch() -> None:
+def _watch_parent() -> None:
     try:
         while os.read(0, 1024):
             pass
     except OSError:
         pass
     os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(_AT_LAST)
+    time.sleep(_ORDERLY_END)
     os._exit(1)
 
 
@@ -60,11 +57,11 @@ _URL = re.compile(r"https?://\S+/v1\b")
 _PREFIX = "workbench: "  # of what the program says about a mistake in its use
 _LAST_LINES = 8
 _LAST_BYTES = 8 << 10
-_HARDER = 5.0  # seconds that each further request to stop has
+_FURTHER = 5.0  # seconds that each further request to stop has
 
 
 @dataclass(frozen=True, slots=True)
-class Death:
+class ProcessExit:
     """How a proxy ended: its exit code, below zero the signal, and what it said last."""
 
     code: int
@@ -93,11 +90,11 @@ class Death:
 
 
 class ChildError(Exception):
-    """The proxy did not come up; `death` says why, None: it was too slow."""
+    """The proxy did not come up; `exit` says why, None: it was too slow."""
 
-    def __init__(self, death: Death | None) -> None:
-        super().__init__(death.reason if death is not None else "The proxy did not answer in time.")
-        self.death = death
+    def __init__(self, exit: ProcessExit | None) -> None:
+        super().__init__(exit.reason if exit is not None else "The proxy did not answer in time.")
+        self.exit = exit
 
 
 class ProxyChild:
@@ -138,7 +135,7 @@ class ProxyChild:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = await asyncio.create_subprocess_exec(
             *child_command("workbench.cli.main", "serve", "--library", str(self.library), *self.flags),
-            stdin=asyncio.subprocess.PIPE,  # the leash
+            stdin=asyncio.subprocess.PIPE,  # it ends when this ends
             stdout=asyncio.subprocess.PIPE,
             stderr=self._errors,
             env=None if self.environment is None else dict(self.environment),
@@ -161,12 +158,12 @@ class ProxyChild:
                 return found[0]
         return None
 
-    async def ended(self) -> Death:
+    async def ended(self) -> ProcessExit:
         """Wait for its end. `stopping` tells whether that was wanted."""
         if self._process is None:
             raise RuntimeError("it was never started")
         code = await self._process.wait()
-        return Death(code, self._said())
+        return ProcessExit(code, self._said())
 
     def _said(self) -> tuple[str, ...]:
         if self._errors is None:
@@ -177,12 +174,12 @@ class ProxyChild:
         text = os.pread(descriptor, _LAST_BYTES, max(0, size - _LAST_BYTES)).decode("utf-8", "replace")
         return tuple(line for line in text.splitlines() if line.strip())[-_LAST_LINES:]
 
-    async def stop(self, patience: float = 10.0) -> Death | None:
+    async def stop(self, patience: float = 10.0) -> ProcessExit | None:
         """End it: running answers have `patience` seconds, then they are cut. One that hangs is killed."""
         if self._process is None:
             return None
         self.stopping = True
-        for ask, wait in ((signal.SIGTERM, patience), (signal.SIGTERM, _HARDER), (signal.SIGKILL, _HARDER)):
+        for ask, wait in ((signal.SIGTERM, patience), (signal.SIGTERM, _FURTHER), (signal.SIGKILL, _FURTHER)):
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(ask)
             with contextlib.suppress(TimeoutError):
@@ -207,24 +204,3 @@ def running_child(
             yield child
         finally:
             runner.run(child.stop())
-
-
-def find_running(library: Path, timeout: float = 1.0) -> Registration | None:
-    """The newest proxy of this library that answers. It blocks: from a loop, use `asyncio.to_thread`."""
-    return next((one for one in registered(library) if _answers(one, timeout)), None)
-
-
-def _answers(registration: Registration, timeout: float) -> bool:
-    """Whether it is really that proxy: a process id and a port may both belong to others by now."""
-    try:
-        place = urlsplit(registration.control)
-        connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=timeout)
-        with contextlib.closing(connection):
-            connection.request(
-                "GET", f"{place.path}/status", headers={"x-workbench-token": registration.token}
-            )
-            answer = connection.getresponse()
-            value = json.loads(answer.read()) if answer.status == 200 else None
-    except (OSError, ValueError, http.client.HTTPException):
-        return False
-    return isinstance(value, dict) and value.get("pid") == registration.pid

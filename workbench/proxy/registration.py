@@ -1,5 +1,5 @@
-"""The registration of a running proxy: where a viewer finds its URL and its control token, and with them
-has a request sent once more.
+"""The registration of a running proxy, by which a viewer finds its URL and its control token; and what a
+viewer asks of it: whether it answers, and to send a request once more.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import httpx
 from transformer.answer.chunks import dumps
 from workbench import __version__
 from workbench.errors import UserError
+from workbench.library.tapefiles import is_alive
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ def register(library: Path, registration: Registration) -> Path | None:
 
 
 def registered(library: Path) -> list[Registration]:
-    """The proxies that run for this library, newest first. Those that died without a word are tidied away."""
+    """The proxies that run for this library, newest first. What a killed one left behind is removed."""
     found: list[tuple[float, Registration]] = []
     for path in folder(library).glob("*.json"):
         try:
@@ -58,23 +59,28 @@ def registered(library: Path) -> list[Registration]:
         except (OSError, ValueError, TypeError, OverflowError):
             continue  # not one of ours, or still being written
         if not alive:
-            _tidy(path)
+            with contextlib.suppress(OSError):
+                path.unlink()
     return [registration for _, registration in sorted(found, key=lambda pair: pair[0], reverse=True)]
 
 
-def is_alive(pid: int) -> bool:
+def find_running(library: Path, timeout: float = 1.0) -> Registration | None:
+    """The newest proxy of this library that answers. It blocks: from a loop, use `asyncio.to_thread`."""
+    return next((one for one in registered(library) if _answers(one, timeout)), None)
+
+
+def _answers(registration: Registration, timeout: float) -> bool:
+    """Whether it is really that proxy: a process id and a port may both belong to others by now."""
+    headers = {"x-workbench-token": registration.token}
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        # Not through a proxy of the network: this one is on the same machine.
+        answer = httpx.get(
+            f"{registration.control}/status", headers=headers, timeout=timeout, trust_env=False
+        )
+        value = answer.json() if answer.status_code == httpx.codes.OK else None
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError):
         return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _tidy(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        path.unlink()
+    return isinstance(value, dict) and value.get("pid") == registration.pid
 
 
 Stage: TypeAlias = Literal["client", "upstream"]

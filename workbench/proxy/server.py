@@ -1,5 +1,5 @@
-"""The server: the process that listens, from its first line on the terminal to the last tape; its socket
-and limits.
+"""The server: the process that listens, from its first line on the terminal to the last tape; its socket, its
+protocol and its limits.
 """
 
 from __future__ import annotations
@@ -22,19 +22,17 @@ import uvicorn
 import uvloop
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from workbench import __version__
 from workbench.config.settings import Settings
 from workbench.errors import UserError
-from workbench.proxy.control import Control, recorder_state
+from workbench.proxy.application import Proxy
+from workbench.proxy.control import Control, health
 from workbench.proxy.guard import CONTROL, Guard
-from workbench.proxy.incoming import upward
 from workbench.proxy.registration import Registration, register, registered
-from workbench.proxy.routing import Proxy, address
 from workbench.recording.recorder import Recorder
 
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -69,7 +67,7 @@ def _why(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EACCES:
         return f"port {port} needs more rights than you have; choose one above 1023 with --port"
     if error.errno == errno.EADDRNOTAVAIL:
-        return f"{host} is no address of this machine"
+        return f"{host} is not an address of this machine"
     return f"cannot listen on {host} port {port}: {error.strerror or error}"
 
 
@@ -81,7 +79,7 @@ def url_of(sock: socket.socket, host: str) -> str:
 
 
 class Http1(HttpToolsProtocol):
-    """Never anything but HTTP/1: a wish for another protocol is overheard, as the standard allows.
+    """Never anything but HTTP/1: the wish for another protocol is ignored, as the standard allows.
 
     Java's client asks for HTTP/2 with every first request. The parser then stops before the body, which
     uvicorn would leave at that.
@@ -99,7 +97,7 @@ class Http1(HttpToolsProtocol):
     def handle_websocket_upgrade(self) -> None:
         """Have the request read anew, without the wish."""
         if self.scope["method"] == "CONNECT":
-            self.send_400_response("This is no proxy for other hosts.")
+            self.send_400_response("This proxy does not serve other hosts.")
             return
         stopped = sys.exception()
         assert isinstance(stopped, httptools.HttpParserUpgrade)
@@ -137,7 +135,6 @@ def limited_to(most: int) -> type[HttpToolsProtocol]:
 
 
 _STOPPING = "the workbench is being stopped; the answer ends here"
-_HEALTH_TIMEOUT = 2.0
 # The recorder's thread must not keep the interpreter to itself: a chunk would wait for it (default 5 ms).
 _SWITCH = 0.0005
 _AFTER_GRACE = 5  # seconds for error events and tapes, once the grace period is over
@@ -147,9 +144,8 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> int:
     """Run until a signal or a viewer says stop. `announce` gets the URL as soon as it can be used."""
     sock = bind(settings.listen, settings.port)
     sys.setswitchinterval(_SWITCH)
-    logging.getLogger("uvicorn.error").setLevel(
-        logging.CRITICAL
-    )  # what goes wrong is on a tape or said by us
+    # What goes wrong is on a tape, or said by us.
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     return uvloop.run(_serve(settings, sock, announce))
 
 
@@ -201,7 +197,7 @@ class Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Ours are set already, and a clean end is no death by signal."""
+        """Ours are set already, and a clean end is not an end by signal."""
         yield
 
     def stop(self) -> None:
@@ -227,7 +223,7 @@ class Server(uvicorn.Server):
         latest = loop.time() + self._settings.grace + _AFTER_GRACE
         await super().shutdown(sockets)
         # A resend has no connection, so nobody has waited for it yet.
-        while self._proxy.live and not self.force_exit and loop.time() < latest:
+        while self._proxy.running and not self.force_exit and loop.time() < latest:
             await asyncio.sleep(0.02)
         timer.cancel()
         await self._proxy.close()
@@ -236,31 +232,14 @@ class Server(uvicorn.Server):
 
 
 def application(settings: Settings, proxy: Proxy, token: str, stop: Callable[[], None]) -> ASGIApp:
-    """Everything behind the guard: health, control, and all other paths for upstreams."""
+    """The guard, and what it protects: health, control, and all other paths for upstreams."""
 
-    async def health(request: Request) -> JSONResponse:
-        return await _health(settings, proxy)
+    async def answer_health(request: Request) -> Response:
+        return await health(proxy)
 
     routes = [
-        Route("/health", health, methods=["GET"]),
+        Route("/health", answer_health, methods=["GET"]),
         Control(proxy, token, stop).routes(),
         Route("/{path:path}", proxy),
     ]
     return Guard(Starlette(routes=routes), settings)
-
-
-async def _health(settings: Settings, proxy: Proxy) -> JSONResponse:
-    """Whether a request would get through, and whether it would be kept."""
-    ways = await asyncio.gather(*(_way(proxy, name) for name in proxy.routes.upstreams))
-    upstreams = {name: {"reachable": why is None, "problem": why} for name, why in ways}
-    recorder = recorder_state(proxy)
-    well = recorder["problem"] is None and all(state["reachable"] for state in upstreams.values())
-    tapes = {"writable": recorder["problem"] is None, "library": str(settings.library), **recorder}
-    body = {"ok": well, "version": __version__, "upstreams": upstreams, "tapes": tapes}
-    return JSONResponse(body, 200 if well else 503)
-
-
-async def _way(proxy: Proxy, name: str) -> tuple[str, str | None]:
-    upstream = proxy.routes.upstreams[name]
-    url = address(upstream, "/models")
-    return name, await proxy.wire.reachable(upstream, url, upward([], upstream), _HEALTH_TIMEOUT)

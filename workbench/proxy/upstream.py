@@ -1,4 +1,4 @@
-"""HTTP to upstreams, for which every failure is a `Fault`; compressed answers are decoded piece by piece."""
+"""HTTP to upstreams: requests go up, answers come piece by piece and decoded, every failure is a `Fault`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import zstandard
 from httpx_aiohttp import AiohttpTransport
 
 from workbench.config.settings import Upstream
-from workbench.proxy.faults import Fault, of_exception
+from workbench.proxy.faults import Fault, Faulted, of_exception
 from workbench.proxy.incoming import Pairs, encoded, first
 
 
@@ -45,7 +45,7 @@ class Identity:
 
 
 class Zlib:
-    """gzip and deflate. By the latter servers mean either of two things, and its first two bytes tell."""
+    """gzip and deflate. By deflate servers mean either of two formats; its first two bytes tell which one."""
 
     def __init__(self, bits: int) -> None:
         self._bits = bits
@@ -57,7 +57,7 @@ class Zlib:
         try:
             while data:
                 if self._inflate.eof:
-                    # A gzip file may have several members, one behind the other.
+                    # A gzip file may have several members, one after the other.
                     self._inflate = zlib.decompressobj(self._bits)
                 out.append(self._inflated(data))
                 data = self._inflate.unused_data
@@ -136,18 +136,10 @@ def decoder_for(encoding: str | None) -> Decoder:
 # sent just then would be lost.
 _KEEP_ALIVE = 4.0
 _LONGEST_HEADER = 64 << 10
-_TROUBLE = (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError, TimeoutError, ValueError)
+_FAILURES = (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError, TimeoutError, ValueError)
 
 # aiohttp warns of large bodies that block the loop while they are copied; ours are a client's request, whole.
 warnings.filterwarnings("ignore", message="Sending a large body", category=ResourceWarning)
-
-
-class Faulted(Exception):
-    """There is no (further) answer from upstream."""
-
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault.message)
-        self.fault = fault
 
 
 class Reply:
@@ -178,12 +170,12 @@ class Reply:
         except DecodingError as error:
             message = f"the answer of the upstream {self._upstream.name} cannot be read: {error}."
             raise Faulted(Fault(502, message, code="encoding", permanent=True)) from None
-        except _TROUBLE as error:
+        except _FAILURES as error:
             raise Faulted(of_exception(error, self._upstream.name, self._upstream.url)) from error
 
     async def close(self) -> None:
         """Give the connection back, or close it when there is more to come: upstream stops working then."""
-        with contextlib.suppress(*_TROUBLE):
+        with contextlib.suppress(*_FAILURES):
             await self._response.aclose()
 
 
@@ -224,11 +216,11 @@ class UpstreamClient:
                 method, url, headers=encoded(headers), content=body, extensions={"timeout": timeouts}
             )
             return Reply(await self._client.send(request, stream=True), upstream)
-        except _TROUBLE as error:
+        except _FAILURES as error:
             raise Faulted(of_exception(error, upstream.name, upstream.url)) from error
 
     async def reachable(self, upstream: Upstream, url: str, headers: Pairs, timeout: float) -> str | None:
-        """Why an upstream cannot be reached, or None. Any answer will do: only the way is asked for."""
+        """Why an upstream cannot be reached, or None. Any answer will do, an error as well."""
         try:
             async with asyncio.timeout(timeout):
                 reply = await self.send(upstream, "GET", url, headers, b"", timeout)

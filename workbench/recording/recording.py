@@ -181,10 +181,12 @@ def _weight(header: Mapping[str, Any]) -> int:
     return size
 
 
-class Unrecorded:
-    """Takes what a recording takes."""
+class Unrecorded(Recording):
+    """Takes what a recording takes, for an exchange that gets no tape."""
 
-    id = ""
+    def __init__(self) -> None:
+        self.id = ""
+        self.path = Path()
 
     def status(self, *args: Any) -> None: ...
     def read(self, *args: Any) -> None: ...

@@ -20,6 +20,7 @@ from workbench.library.tapefiles import TAPES, TapeFile, make_folder, new_id, ta
 from workbench.recording.recording import Item, Op, Recording
 from workbench.recording.redaction import Masker, Piece, Redaction, own_credentials
 from workbench.tape.format import (
+    DataKind,
     End,
     Side,
     data_line,
@@ -67,7 +68,7 @@ class _Held:
     t: float
     weight: Weight
     line: bytes = b""
-    key: str = ""
+    kind: DataKind = "read"
     by: str | None = None
     piece: Piece | None = None
     masker: Masker | None = None
@@ -77,7 +78,7 @@ class _Held:
         return self.piece is None or self.masker is None or self.piece.end <= self.masker.decided
 
     def encoded(self) -> bytes:
-        return self.line if self.piece is None else data_line(self.key, self.t, self.piece.data, self.by)
+        return self.line if self.piece is None else data_line(self.kind, self.t, self.piece.data, self.by)
 
 
 class LineQueue:
@@ -94,18 +95,18 @@ class LineQueue:
         """When the line that has waited longest must go."""
         return self._held[0].since + HOLD if self._held else None
 
-    def data(self, now: float, key: str, t: float, data: bytes, by: str | None) -> None:
+    def data(self, now: float, kind: DataKind, t: float, data: bytes, by: str | None) -> None:
         """A `read` or `sent` line."""
-        masker = self._maskers[key]
+        masker = self._maskers[kind]
         weight = Weight(1, len(data))
         if masker is None or (not self._held and masker.passes(data)):
-            self._ready.add(t, data_line(key, t, data, by), weight)
+            self._ready.add(t, data_line(kind, t, data, by), weight)
             return
         piece = masker.feed(data)
         if not self._held and piece.end <= masker.decided:
-            self._ready.add(t, data_line(key, t, piece.data, by), weight)
+            self._ready.add(t, data_line(kind, t, piece.data, by), weight)
         else:
-            self._held.append(_Held(now, t, weight, b"", key, by, piece, masker))
+            self._held.append(_Held(now, t, weight, b"", kind, by, piece, masker))
 
     def line(self, now: float, t: float, line: bytes, weight: Weight | None = None) -> None:
         """Any other line; it is redacted already."""

@@ -23,8 +23,9 @@ from transformer.policy import Policy
 from transformer.sse import SSEDecoder
 from workbench.errors import UserError
 from workbench.files import resolve
-from workbench.library.retention import RECENT, is_alive
+from workbench.library.retention import RECENT
 from workbench.library.summary import Level
+from workbench.library.tapefiles import is_alive
 from workbench.replay.lines import LineSource, MemoryTape, Tail, was_sent
 from workbench.replay.player import Player
 from workbench.tape.format import (

@@ -35,6 +35,7 @@ HEADER = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"tape"\s*:')
 _LATEST = 1 << 62
 
 Kind: TypeAlias = Literal["read", "sent", "status", "finding", "lost", "end", "other", "damaged"]
+DataKind: TypeAlias = Literal["read", "sent"]
 Side: TypeAlias = Literal["upstream", "client"]
 End: TypeAlias = Literal["done", "eof", "error", "cancelled"]
 
@@ -228,7 +229,7 @@ def _at(t: float) -> dict[str, Any]:
     return {"t": round(t, 6)}
 
 
-def _data(kind: Literal["read", "sent"], t: float, data: bytes, by: str | None = None) -> dict[str, Any]:
+def _data(kind: DataKind, t: float, data: bytes, by: str | None = None) -> dict[str, Any]:
     value = _at(t)
     try:
         value[kind] = data.decode()
@@ -286,7 +287,7 @@ def encode_line(line: Line | Mapping[str, Any]) -> bytes:
     return data if _is_safe(data.decode()) else dump_line(value)
 
 
-def data_line(kind: Literal["read", "sent"], t: float, data: bytes, by: str | None = None) -> bytes:
+def data_line(kind: DataKind, t: float, data: bytes, by: str | None = None) -> bytes:
     """A `read` or `sent` line as `encode_line` writes it; only the piece itself has to be looked through."""
     value = _data(kind, t, data, by)
     return orjson.dumps(value, option=_LINE_END) if _is_safe(value.get(kind, "")) else dump_line(value)

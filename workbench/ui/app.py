@@ -17,7 +17,7 @@ from textual.screen import Screen
 from workbench.config.settings import Flags
 from workbench.demo.launch import Demo
 from workbench.errors import UserError
-from workbench.proxy.process import ChildError, Death
+from workbench.proxy.process import ChildError, ProcessExit
 from workbench.replay.sources import Compose, Replayable
 from workbench.ui.screens.edit import RewriteScreen
 from workbench.ui.screens.problem import proxy_died
@@ -107,9 +107,9 @@ class DemoApp(WorkbenchApp):
                     return
                 await child.restart()
         except ChildError as error:
-            await self._wants_it_again(error.death or Death(1, (str(error),)))
+            await self._wants_it_again(error.exit or ProcessExit(1, (str(error),)))
 
-    async def _wants_it_again(self, death: Death) -> bool:
+    async def _wants_it_again(self, death: ProcessExit) -> bool:
         choice = await self.push_screen_wait(proxy_died(death))
         if choice == "quit":
             self.exit(0)

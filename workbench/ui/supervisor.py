@@ -14,8 +14,8 @@ from workbench.config.reading import read_settings
 from workbench.config.settings import Flags, Settings, default_library
 from workbench.errors import UserError
 from workbench.proxy.guard import check_settings
-from workbench.proxy.process import ChildError, Death, ProxyChild, find_running
-from workbench.proxy.registration import health_of
+from workbench.proxy.process import ChildError, ProcessExit, ProxyChild
+from workbench.proxy.registration import find_running, health_of
 from workbench.ui.screens.problem import (
     ProblemScreen,
     no_configuration,
@@ -84,7 +84,7 @@ class ProxySupervisor:
             await self.child.stop(_PATIENCE)
 
     def _cannot_start(self, error: ChildError, settings: Settings) -> ProblemScreen:
-        death = error.death or Death(1, (str(error),))
+        death = error.exit or ProcessExit(1, (str(error),))
         if "is taken" in death.reason:
             return port_taken(settings.port if self._port is None else self._port)
         return proxy_died(death)

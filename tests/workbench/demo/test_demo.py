@@ -37,8 +37,9 @@ from workbench.errors import UserError
 from workbench.files import samples_dir
 from workbench.library.query import Filter, Library
 from workbench.library.summary import Row
+from workbench.library.tapefiles import is_alive
 from workbench.proxy.process import ProxyChild
-from workbench.proxy.registration import is_alive, registered
+from workbench.proxy.registration import registered
 from workbench.replay.lines import Tail
 from workbench.tape.format import read_tape
 

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.bench import wait_for
-from workbench.proxy.process import ChildError, Death, ProxyChild, find_running, running_child
-from workbench.proxy.registration import Registration, is_alive, register
+from workbench.library.tapefiles import is_alive
+from workbench.proxy.process import ChildError, ProcessExit, ProxyChild, running_child
+from workbench.proxy.registration import Registration, find_running, register
 
 NOWHERE = "http://127.0.0.1:9/v1"
 FLAGS = ("--port", "0", "--upstream", NOWHERE)
@@ -49,9 +50,9 @@ def test_a_taken_port_is_told_in_its_own_words(library: Path):
         child = ProxyChild(library, ("--port", port, "--upstream", NOWHERE))
         with pytest.raises(ChildError) as caught:
             asyncio.run(child.start())
-    death = caught.value.death
-    assert death is not None and death.usage and death.code == 2
-    assert death.reason.startswith(f"port {port} is taken") and "--port" in str(caught.value)
+    exit = caught.value.exit
+    assert exit is not None and exit.usage and exit.code == 2
+    assert exit.reason.startswith(f"port {port} is taken") and "--port" in str(caught.value)
 
 
 def test_without_configuration_it_says_what_is_missing(library: Path):
@@ -59,24 +60,24 @@ def test_without_configuration_it_says_what_is_missing(library: Path):
         asyncio.run(ProxyChild(library).start())
 
 
-def test_its_death_is_noticed_and_it_can_be_started_again(library: Path):
-    async def story() -> tuple[str, Death, bool, str]:
+def test_its_exit_is_noticed_and_it_can_be_started_again(library: Path):
+    async def story() -> tuple[str, ProcessExit, bool, str]:
         child = ProxyChild(library, FLAGS)
         first = await child.start()
         watching = asyncio.ensure_future(child.ended())
         assert child.pid is not None
         os.kill(child.pid, signal.SIGKILL)
-        death = await asyncio.wait_for(watching, 10)
+        exit = await asyncio.wait_for(watching, 10)
         wanted = child.stopping
         second = await child.restart()
         try:
             assert child.alive and child.registration is not None
         finally:
             await child.stop(1)
-        return first, death, wanted, second
+        return first, exit, wanted, second
 
-    first, death, wanted, second = asyncio.run(story())
-    assert death.code == -signal.SIGKILL and "SIGKILL" in death.reason and not death.usage
+    first, exit, wanted, second = asyncio.run(story())
+    assert exit.code == -signal.SIGKILL and "SIGKILL" in exit.reason and not exit.usage
     assert not wanted
     assert first and second
 
@@ -90,7 +91,7 @@ def test_a_library_that_cannot_be_written_leaves_it_usable(library: Path):
 PARENT = """
 import asyncio, sys
 from pathlib import Path
-from workbench.child import ProxyChild
+from workbench.proxy.process import ProxyChild
 
 async def main():
     child = ProxyChild(Path(sys.argv[1]), {flags!r})
@@ -126,15 +127,18 @@ def test_a_process_that_only_has_the_number_of_a_proxy_is_none(library: Path):
 
 
 @pytest.mark.parametrize(
-    ("death", "reason"),
+    ("exit", "reason"),
     [
-        (Death(2, ("workbench: a", "b")), "a\nb"),
-        (Death(2, ("warning: w", "workbench: a")), "a"),
-        (Death(1), "The proxy ended with exit code 1."),
-        (Death(1, ("Traceback", "KeyError: x")), "The proxy ended with exit code 1.\nTraceback\nKeyError: x"),
-        (Death(-11), "The proxy was ended by SIGSEGV."),
-        (Death(-99), "The proxy was ended by signal 99."),
+        (ProcessExit(2, ("workbench: a", "b")), "a\nb"),
+        (ProcessExit(2, ("warning: w", "workbench: a")), "a"),
+        (ProcessExit(1), "The proxy ended with exit code 1."),
+        (
+            ProcessExit(1, ("Traceback", "KeyError: x")),
+            "The proxy ended with exit code 1.\nTraceback\nKeyError: x",
+        ),
+        (ProcessExit(-11), "The proxy was ended by SIGSEGV."),
+        (ProcessExit(-99), "The proxy was ended by signal 99."),
     ],
 )  # fmt: skip
-def test_the_reason_is_what_the_user_needs(death: Death, reason: str):
-    assert death.reason == reason
+def test_the_reason_is_what_the_user_needs(exit: ProcessExit, reason: str):
+    assert exit.reason == reason

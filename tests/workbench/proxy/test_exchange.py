@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from workbench.proxy.exchange import Client, Heartbeat
+from workbench.proxy.client import Client, Heartbeat
 from workbench.recording.recording import Unrecorded
 
 SHORT = 0.001
 
 
 class Late:
-    """A client and its pulse, and what was sent."""
+    """A client and its heartbeat, and what was sent."""
 
     def __init__(self) -> None:
         self.sent: list[Any] = []
         self.client = Client(self.send, Unrecorded(), asyncio.get_running_loop().time)
-        self.pulse = Heartbeat(self.client, self.begin, lambda: True, SHORT)
+        self.heartbeat = Heartbeat(self.client, self.begin, lambda: True, SHORT)
 
     async def send(self, message: Any) -> None:
         self.sent.append(message["type"])
@@ -27,7 +27,7 @@ class Late:
     def begin(self) -> asyncio.Future[None]:
         async def begun() -> None:
             await self.client.start(200, [])
-            self.pulse.due_in(SHORT)
+            self.heartbeat.due_in(SHORT)
 
         return asyncio.ensure_future(begun())
 
@@ -40,8 +40,8 @@ def test_a_beat_that_is_due_when_the_client_leaves_is_the_last_one(begun: bool):
         late = Late()
         if begun:
             await late.client.start(200, [])
-        late.pulse._due()  # the beat is a task now, which has not run yet
-        late.pulse.stop()
+        late.heartbeat.beat()  # the beat is a task now, which has not run yet
+        late.heartbeat.stop()
         before = list(late.sent)
         await asyncio.sleep(20 * SHORT)
         return late.sent[len(before) :]
@@ -52,8 +52,8 @@ def test_a_beat_that_is_due_when_the_client_leaves_is_the_last_one(begun: bool):
 def test_a_beat_that_is_under_way_at_the_end_gets_out_first():
     async def ends() -> list[Any]:
         late = Late()
-        late.pulse._due()
-        await late.pulse.rest()
+        late.heartbeat.beat()
+        await late.heartbeat.finish()
         await late.client.end()
         await asyncio.sleep(20 * SHORT)
         return late.sent

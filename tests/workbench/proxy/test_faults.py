@@ -324,7 +324,7 @@ def test_a_request_that_is_no_json_object(bench: Bench, body: bytes):
 def test_a_bug_of_ours_does_not_cost_the_answer(tmp_path: Path):
     """The real proxy with a transformer that fails in the middle of a call."""
     (tmp_path / "sitecustomize.py").write_text(
-        "import transformer.machine as m\n"
+        "import transformer.parser.machine as m\n"
         "real, count = m.Machine._step, [0]\n"
         "def step(self, token, text, name):\n"
         "    count[0] += 1\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.config.settings import Upstream
-from workbench.proxy.incoming import downward, upward
+from workbench.proxy.incoming import headers_for_client, headers_for_upstream
 
 CLIENT = [
     ("Host", "127.0.0.1:8788"),
@@ -21,7 +21,7 @@ CLIENT = [
 
 
 def test_end_to_end_headers_go_up_and_no_others():
-    assert upward(CLIENT, Upstream("u", "http://h")) == [
+    assert headers_for_upstream(CLIENT, Upstream("u", "http://h")) == [
         ("authorization", "Bearer client"),
         ("x-session-id", "ses_1"),
         ("user-agent", "opencode"),
@@ -30,13 +30,13 @@ def test_end_to_end_headers_go_up_and_no_others():
 
 
 def test_a_configured_credential_takes_the_place_of_the_clients():
-    up = upward(CLIENT, Upstream("u", "http://h", api_key="own"))
+    up = headers_for_upstream(CLIENT, Upstream("u", "http://h", api_key="own"))
     assert [value for name, value in up if name == "authorization"] == ["Bearer own"]
 
 
 def test_configured_headers_win_over_everything():
     own = {"User-Agent": "wb", "Authorization": "Basic x", "Accept-Encoding": "gzip"}
-    up = upward(CLIENT, Upstream("u", "http://h", api_key="own", headers=own))
+    up = headers_for_upstream(CLIENT, Upstream("u", "http://h", api_key="own", headers=own))
     for name, expected in own.items():
         assert [value for key, value in up if key == name.lower()] == [expected]
 
@@ -45,7 +45,7 @@ def test_the_decoded_body_has_neither_upstreams_length_nor_its_encoding():
     upstream = [("Content-Type", "text/event-stream"), ("Content-Encoding", "gzip"), ("Content-Length", "9"),
                 ("Connection", "close"), ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2"),
                 ("x-request-id", "r")]  # fmt: skip
-    assert downward(upstream) == [
+    assert headers_for_client(upstream) == [
         ("content-type", "text/event-stream"),
         ("set-cookie", "a=1"),
         ("set-cookie", "b=2"),

@@ -12,7 +12,7 @@ from tests.support.streams import tool
 from transformer import Policy
 from workbench.config.settings import Upstream
 from workbench.proxy.incoming import Incoming, below_v1
-from workbench.proxy.routing import address, prepare
+from workbench.proxy.outgoing import address, prepare
 from workbench.text import json_object
 
 TOOLS = [tool("read_file", {"path": {"type": "string"}})]
@@ -57,7 +57,7 @@ def test_what_is_not_changed_goes_up_byte_for_byte():
     asked = incoming({"model": "m", "messages": [{"role": "user", "content": "hi"}], "unknown": 1})
     for upstream in (Upstream("u", "http://h"), Upstream("u", "http://h", "roo-xml")):
         sending = prepare(asked, upstream, None)
-        assert sending.body is asked.body and sending.changed is None
+        assert sending.data is asked.body and sending.changed is None
 
 
 def test_the_upstreams_settings_go_into_the_body():
@@ -66,18 +66,18 @@ def test_the_upstreams_settings_go_into_the_body():
     )
     for given, most in (({}, 100), ({"max_tokens": 7}, 7), ({"max_tokens": 32000}, 100)):
         asked = incoming({"model": "short", "a": {"y": 2}, **given})
-        sent = json.loads(prepare(asked, upstream, None).body)
+        sent = json.loads(prepare(asked, upstream, None).data)
         assert sent == {"model": "org/long", "a": {"y": 2, "x": 1}, "max_tokens": most}
     asked = incoming({"model": "other", "max_completion_tokens": 500})
-    assert json.loads(prepare(asked, upstream, None).body)["max_completion_tokens"] == 100
+    assert json.loads(prepare(asked, upstream, None).data)["max_completion_tokens"] == 100
 
 
 def test_tools_are_injected_or_left_to_the_servers_template():
     asked = incoming({"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": TOOLS})
-    injected = json.loads(prepare(asked, Upstream("u", "http://h", "roo-xml"), None).body)
+    injected = json.loads(prepare(asked, Upstream("u", "http://h", "roo-xml"), None).data)
     assert "tools" not in injected and "read_file" in injected["messages"][0]["content"]
     left = json.loads(
-        prepare(asked, Upstream("u", "http://h", "qwen3-coder", template_tool_choice="auto"), None).body
+        prepare(asked, Upstream("u", "http://h", "qwen3-coder", template_tool_choice="auto"), None).data
     )
     assert left["tools"] == TOOLS and left["tool_choice"] == "auto"
 
@@ -88,22 +88,22 @@ def test_an_edited_template_is_read_anew_each_time(tmp_path: Path):
     for text in ("first words", "second words"):
         file.write_text(text)
         sending = prepare(asked, upstream, file)
-        assert text in json.loads(sending.body)["messages"][0]["content"]
+        assert text in json.loads(sending.data)["messages"][0]["content"]
         assert sending.template == text
     file.unlink()
     sending = prepare(asked, upstream, file)
     assert [note.code for note in sending.notes] == ["template-failed"]
-    assert "read_file" in json.loads(sending.body)["messages"][0]["content"]
+    assert "read_file" in json.loads(sending.data)["messages"][0]["content"]
 
 
 def test_a_bug_in_the_rewriting_does_not_cost_the_answer(monkeypatch: pytest.MonkeyPatch):
     def fails(*args: Any) -> None:
         raise RuntimeError("ours")
 
-    monkeypatch.setattr("workbench.proxy.routing.transform_request", fails)
+    monkeypatch.setattr("workbench.proxy.outgoing.transform_request", fails)
     asked = incoming({"model": "m", "messages": [], "tools": TOOLS})
     sending = prepare(asked, Upstream("u", "http://h", "roo-xml", Policy()), None)
-    assert sending.body is asked.body
+    assert sending.data is asked.body
     assert [(note.code, note.level) for note in sending.notes] == [("transformer-failed", "error")]
 
 

@@ -15,7 +15,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import Screen
 from textual.widgets import Button, Footer, Static
 
-from workbench.proxy.process import Death
+from workbench.proxy.process import ProcessExit
 from workbench.ui.display import content, paragraph
 
 
@@ -165,7 +165,7 @@ def read_only_library(library: Path, why: str) -> ProblemScreen:
     )
 
 
-def proxy_died(death: Death) -> ProblemScreen:
+def proxy_died(death: ProcessExit) -> ProblemScreen:
     """It came to an end that nobody wanted. Where it was told something impossible, it named the remedy."""
     actions = (RESTART, OTHER_PORT, READ_ONLY, QUIT)
     if death.usage:

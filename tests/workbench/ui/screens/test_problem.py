@@ -8,7 +8,7 @@ import pytest
 from textual.app import App
 from textual.widgets import Button, Static
 
-from workbench.proxy.process import Death
+from workbench.proxy.process import ProcessExit
 from workbench.ui.screens.problem import (
     OTHER_PORT,
     QUIT,
@@ -29,8 +29,8 @@ SCREENS = [
     unreachable_upstream("qwen", "http://127.0.0.1:8000/v1", "connection refused"),
     port_taken(8788),
     read_only_library(Path("/nowhere"), "tapes cannot be written"),
-    proxy_died(Death(-9)),
-    proxy_died(Death(2, ("workbench: port 1 is taken",))),
+    proxy_died(ProcessExit(-9)),
+    proxy_died(ProcessExit(2, ("workbench: port 1 is taken",))),
 ]
 
 

@@ -1,0 +1,198 @@
+"""The application after the guard: a client's request becomes an exchange, which is carried out to its end,
+whatever that is. Here is everything that lives as long as the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+import traceback
+from dataclasses import replace
+from typing import Any
+from urllib.parse import unquote
+
+from starlette.types import Receive, Scope, Send
+
+from workbench.config.settings import Settings, Upstream
+from workbench.proxy.client import disconnected
+from workbench.proxy.exchange import Exchange
+from workbench.proxy.faults import Fault
+from workbench.proxy.guard import bearer, refuse, same
+from workbench.proxy.incoming import Incoming, Left, TooLarge, read_incoming
+from workbench.proxy.outgoing import Outgoing, Routes, UpstreamBody, prepare
+from workbench.proxy.relay import relay_for
+from workbench.proxy.upstream import UpstreamClient
+from workbench.recording.recorder import Recorder
+from workbench.recording.recording import Recording, Unrecorded
+from workbench.text import say
+
+_LARGE = 256 << 10  # a body that takes so long to rewrite that other streams would notice
+
+
+class Proxy:
+    """An ASGI application for all paths that go to an upstream."""
+
+    def __init__(self, settings: Settings, recorder: Recorder) -> None:
+        self.settings = settings
+        self.recorder = recorder
+        self.routes = Routes(settings)
+        self.upstream_client = UpstreamClient(settings.connect_timeout, settings.idle_timeout)
+        self.running: set[Exchange] = set()
+        # The last Authorization that clients sent for an upstream: for resends, in memory only.
+        self.authorizations: dict[str, str] = {}
+        self._stopped: Fault | None = None  # for what begins when all else has been ended
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._handle(scope, receive, send)
+        except Exception as error:
+            await refuse(send, _own_fault(error, "before its exchange began"))
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            incoming = await read_incoming(scope, receive, self.settings.max_body_bytes)
+        except Left:
+            return
+        except TooLarge:
+            limit = self.settings.max_body_bytes
+            await refuse(send, _bad(413, f"the request is larger than {limit} bytes (max_body_bytes)"))
+            return
+        upstream = self.routes.find(incoming.model)
+        refusal = _refusal(incoming)
+        if upstream is None or refusal is not None:
+            await refuse(send, refusal or self._no_upstream(incoming))
+            return
+        incoming = self._without_token(incoming)
+        if incoming.authorization:
+            self.authorizations[upstream.name] = incoming.authorization
+        exchange = await self.begin(incoming, upstream, send)
+        watch = asyncio.ensure_future(_watch(exchange, receive))
+        try:
+            await self.carry_out(exchange)
+        finally:
+            watch.cancel()
+
+    def _no_upstream(self, incoming: Incoming) -> Fault:
+        model = incoming.model
+        asked = f"no upstream serves the model {model!r}" if model else "no model is named"
+        known = ", ".join(self.routes.upstreams)
+        return _bad(404, f"{asked} and there is no default upstream; there are {known} (workbench config)")
+
+    def _without_token(self, incoming: Incoming) -> Incoming:
+        """Our own token is nobody else's business."""
+        token = self.settings.token
+        if token is None or not same(bearer(incoming.authorization), token):
+            return incoming
+        return replace(incoming, headers=[pair for pair in incoming.headers if pair[0] != "authorization"])
+
+    # -- an exchange
+
+    async def begin(
+        self,
+        incoming: Incoming,
+        upstream: Upstream,
+        send: Send,
+        *,
+        body: UpstreamBody | None = None,
+        **more: Any,
+    ) -> Exchange:
+        """An exchange of which nothing is sent yet; `more` goes into the tape's header."""
+        started, begun = time.time(), time.perf_counter()
+        if body is None:
+            body = await self._body(incoming, upstream)
+        outgoing = Outgoing(incoming, upstream, body, started)
+        recording = self._record(outgoing, more)
+        exchange = Exchange(self.settings, self.upstream_client, outgoing, recording, send, begun)
+        for note in body.notes:
+            exchange.note(note.code, note.level, note.message, "request")
+        return exchange
+
+    async def _body(self, incoming: Incoming, upstream: Upstream) -> UpstreamBody:
+        if not incoming.is_chat:
+            return UpstreamBody(incoming.body)
+        template = self.routes.template(upstream)
+        if len(incoming.body) < _LARGE:
+            return prepare(incoming, upstream, template)
+        return await asyncio.to_thread(prepare, incoming, upstream, template)
+
+    def _record(self, outgoing: Outgoing, more: dict[str, Any]) -> Recording:
+        if outgoing.incoming.method != "POST":
+            return Unrecorded()
+        upstream = outgoing.upstream
+        secrets = (upstream.api_key, self.settings.token, *upstream.secrets)
+        return self.recorder.begin(outgoing.tape_header(**more), [secret for secret in secrets if secret])
+
+    async def carry_out(self, exchange: Exchange) -> None:
+        """To its end, whatever that is: the tape is closed, upstream's connection given back."""
+        exchange.task = asyncio.current_task()
+        self.running.add(exchange)
+        if self._stopped is not None:
+            exchange.interrupt(self._stopped)
+        try:
+            await relay_for(exchange).run()
+        except asyncio.CancelledError:
+            if not exchange.client_left:
+                raise
+            assert exchange.task is not None
+            exchange.task.uncancel()
+        except Exception as error:
+            await _tell(exchange, _own_fault(error, f"tape {exchange.recording.id}"))
+        finally:
+            exchange.end("cancelled", error=exchange.why_cancelled)
+            self.running.discard(exchange)
+            await exchange.close()
+
+    # -- the end
+
+    def interrupt_all(self, message: str) -> None:
+        """End what runs, and what begins from now on, with an error for its client."""
+        self._stopped = Fault(503, message, "upstream_error", "shutdown")
+        for exchange in list(self.running):
+            exchange.interrupt(self._stopped)
+
+    async def close(self) -> None:
+        """The tapes get their ends, the connections are closed."""
+        for exchange in list(self.running):
+            exchange.end("cancelled", error="the proxy was stopped")
+        await self.upstream_client.close()
+        await asyncio.to_thread(self.recorder.close)
+
+
+def _refusal(incoming: Incoming) -> Fault | None:
+    if incoming.is_chat and incoming.json is None:
+        return _bad(400, "the body of a chat request is a JSON object; this one is not")
+    if _climbs(incoming.path):
+        return _bad(400, "a path with . or .. in it would lead out of upstream's API")
+    return None
+
+
+def _climbs(path: str) -> bool:
+    """Libraries resolve such segments, encoded ones as well: what was below /v1 would be anywhere."""
+    return not {".", ".."}.isdisjoint(unquote(path).split("/"))
+
+
+async def _watch(exchange: Exchange, receive: Receive) -> None:
+    await disconnected(receive)
+    exchange.leave()
+
+
+def _own_fault(error: Exception, where: str) -> Fault:
+    """A bug in the proxy: said on standard error, where the one who can report it looks."""
+    message = f"the workbench itself failed: {type(error).__name__}: {error}"
+    say(f"workbench: {message} ({where})")
+    if os.environ.get("WORKBENCH_TRACEBACK"):
+        for line in "".join(traceback.format_exception(error)).splitlines():
+            say(line)
+    return Fault(500, f"{message}. This is a bug: please report it.", "workbench_error", permanent=True)
+
+
+async def _tell(exchange: Exchange, fault: Fault) -> None:
+    """To the client, as far as it can still be told; otherwise the server hangs up."""
+    if not exchange.client.started:
+        await exchange.answer_fault(fault)
+    exchange.end("error", error=fault.error)
+
+
+def _bad(status: int, message: str) -> Fault:
+    return Fault(status, message, "invalid_request_error", permanent=True)

@@ -1,0 +1,210 @@
+"""A request on its way up: which upstream it goes to, at which address, with which headers and body, and
+what its tape says about it before anything is sent.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from transformer.answer.chunks import dumps
+from transformer.answer.setting import call_ids
+from transformer.dialects import DEFAULT
+from transformer.policy import Policy
+from transformer.records import Finding
+from transformer.request.request import merged, transform_request
+from workbench.config.settings import Settings, Upstream
+from workbench.proxy.incoming import Incoming, Pairs, headers_for_upstream
+from workbench.tape.format import make_header
+from workbench.tape.recipe import Recipe
+
+# -- where it goes
+
+
+class Routes:
+    """The upstreams as they are configured, with what a viewer changed since."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.upstreams: dict[str, Upstream] = dict(settings.upstreams)
+
+    def find(self, model: str | None) -> Upstream | None:
+        """The upstream for a model; None where no one serves it and there is no default."""
+        upstream = self._settings.route(model)
+        return None if upstream is None else self.upstreams[upstream.name]
+
+    def change(self, name: str, dialect: str, policy: Policy) -> Upstream:
+        """Another dialect and policy, from the next request on."""
+        changed = replace(self.upstreams[name], dialect=dialect, policy=policy)
+        self.upstreams[name] = changed
+        return changed
+
+    def template(self, upstream: Upstream) -> Path | None:
+        """The file of the prompt template; None where the dialect's own is used."""
+        return self._settings.template_of(upstream)
+
+
+def address(upstream: Upstream, path: str, query: str = "") -> str:
+    """The full URL of a path below /v1; an upstream's URL without any path means its /v1."""
+    base = upstream.url.rstrip("/")
+    if not urlsplit(base).path:
+        base += "/v1"
+    return base + path + (f"?{query}" if query else "")
+
+
+# -- what goes there
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something to tell about a request before it goes up."""
+
+    code: str
+    level: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamBody:
+    """The body as it goes up. `changed` is the same as an object, where it is not the client's own."""
+
+    data: bytes
+    changed: dict[str, Any] | None = None
+    template: str | None = None
+    notes: tuple[Note, ...] = ()
+
+
+def prepare(
+    incoming: Incoming, upstream: Upstream, template_file: Path | None, template: str | None = None
+) -> UpstreamBody:
+    """The body of a chat request. Where nothing is to be changed, the client's own bytes go up."""
+    body: dict[str, Any] = incoming.json
+    notes: list[Note] = []
+    if template is None:
+        template, notes = _template(template_file)
+    try:
+        new, findings = transform_request(
+            body, upstream.dialect, upstream.policy, template, upstream.template_tool_choice
+        )
+    except Exception as error:  # a bug of ours must not cost the user the answer
+        new, findings = body, list[Finding]()
+        reason = f"the workbench failed to write the tools into the prompt ({type(error).__name__}: {error})"
+        notes.append(Note("transformer-failed", "error", f"{reason}; the request went up as it came"))
+    notes += [Note(found.code, found.level, found.message) for found in findings]
+    new = _adjusted(new, upstream)
+    if new is body:
+        return UpstreamBody(incoming.body, None, template, tuple(notes))
+    return UpstreamBody(dumps(new), new, template, tuple(notes))
+
+
+def _template(file: Path | None) -> tuple[str | None, list[Note]]:
+    """Read anew for each request, so that an edit takes effect with the next one."""
+    if file is None:
+        return None, []
+    try:
+        return file.read_text(encoding="utf-8"), []
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"the prompt template {file} cannot be read ({error}); the built-in one was used instead"
+        return None, [Note("template-failed", "error", message)]
+
+
+def _adjusted(body: dict[str, Any], upstream: Upstream) -> dict[str, Any]:
+    """What the upstream's settings add; the same object where they add nothing."""
+    new: Mapping[str, Any] = body
+    model = body.get("model")
+    if isinstance(model, str) and upstream.models.get(model, model) != model:
+        new = {**new, "model": upstream.models[model]}
+    if upstream.extra_body:
+        new = merged(new, upstream.extra_body)
+    if upstream.max_tokens is not None:
+        new = _limited(new, upstream.max_tokens)
+    return body if new is body else dict(new)
+
+
+def _limited(body: Mapping[str, Any], most: int) -> Mapping[str, Any]:
+    given = [key for key in ("max_tokens", "max_completion_tokens") if isinstance(body.get(key), int)]
+    if not given:
+        return {**body, "max_tokens": most}
+    lowered = {key: most for key in given if body[key] > most}
+    return {**body, **lowered} if lowered else body
+
+
+# -- all of it
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A client's request as it goes up; `seed` is what the ids of calls are made from."""
+
+    incoming: Incoming
+    upstream: Upstream
+    body: UpstreamBody
+    started: float
+    seed: str = field(default_factory=lambda: secrets.token_hex(6))
+
+    @property
+    def url(self) -> str:
+        return address(self.upstream, self.incoming.path, self.incoming.query)
+
+    @property
+    def headers(self) -> Pairs:
+        return headers_for_upstream(self.incoming.headers, self.upstream)
+
+    @property
+    def recipe(self) -> Recipe | None:
+        """As a replay of the tape will have it. None for what is relayed unchanged."""
+        if not self.incoming.is_chat:
+            return None
+        tools = self.incoming.json.get("tools")
+        return Recipe(
+            dialect=self.upstream.dialect,
+            policy=self.upstream.policy,
+            tools=tools if isinstance(tools, list) else None,
+            request=self.incoming.json,
+            ids=call_ids(self.seed),
+            now=int(self.started),
+        )
+
+    def tape_header(self, **more: Any) -> dict[str, Any]:
+        """The tape's first line."""
+        incoming, upstream = self.incoming, self.upstream
+        return make_header(
+            f"{incoming.method} {incoming.path}",
+            upstream.dialect if incoming.is_chat else DEFAULT,
+            policy=upstream.policy.said() or None,
+            model=incoming.model,
+            started=self.started,
+            ids=self.seed,
+            now=int(self.started),
+            request=_recorded_body(incoming),
+            upstream_request=self.body.changed,
+            template=self.body.template,
+            **self._facts(),
+            **more,
+        )
+
+    def _facts(self) -> dict[str, Any]:
+        incoming = self.incoming
+        return {
+            "session": incoming.session,
+            "parent_session": incoming.parent_session,
+            "upstream": self.upstream.name,
+            "url": self.url,
+            "method": incoming.method,
+            "path": incoming.path + (f"?{incoming.query}" if incoming.query else ""),
+            "client_headers": [list(pair) for pair in incoming.headers],
+            "upstream_headers": [list(pair) for pair in self.headers],
+            "stream": incoming.wants_stream,
+            "kind": "chat" if incoming.is_chat else "relay",
+        }
+
+
+def _recorded_body(incoming: Incoming) -> Any:
+    """The body as the tape keeps it. What is not JSON (a sound file, say) is named but not kept."""
+    if incoming.json is not None or not incoming.body:
+        return incoming.json
+    return {"not_json": f"{len(incoming.body)} bytes"}
