@@ -32,8 +32,8 @@ from benchmarks.load import event  # noqa: E402
 from benchmarks.stepping import SIZE, Cost, step_through  # noqa: E402
 from tests.support.terminal import Program  # noqa: E402
 from transformer import StreamTransformer  # noqa: E402
+from workbench.replay.captures import tokens  # noqa: E402
 from workbench.replay.lines import Tail  # noqa: E402
-from workbench.replay.sources import tokens  # noqa: E402
 from workbench.tape.format import dump_line, end_line, make_header, read_line, sent_line, status_line  # noqa: E402
 from workbench.tape.recipe import Wishes, make_recipe  # noqa: E402
 

@@ -6,10 +6,12 @@ at step n is a prefix of each pane, going back is as cheap as going forward, and
 tape whose end has not arrived.
 
 player      the rows of a tape, recomputed from its lines
-source      where a player's lines come from: a tape file that may grow, or memory (lines, sources)
-follower    something that looks at every row once, while the tape grows
+source      what can be replayed, and where a player's lines come from (sources, lines, captures)
+row index   something that looks at every row once, in slices, while the tape grows
 message     what a client has put together at any step
-timeline    landmarks, the cursor and the ways it can go, playing
+channel     a text that goes through the panes in pieces, for those who search it
+timeline    the ways to a step, and the indexes over all of them
+playback    which step is shown at which time
 breakpoint  what a person waits for
 mark        a note of a person at a step
 """

@@ -132,6 +132,24 @@ class Tail:
         return wished(header, self._wishes) | {"variant_of": self.name}
 
 
+class Unreadable:
+    """A source that has nothing to show but why."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        self.name = name
+        self.player: Player | None = None
+        self.problem: str | None = problem
+        self.done = 0
+        self.size = 0
+
+    @property
+    def behind(self) -> bool:
+        return False
+
+    def advance(self, seconds: float) -> bool:
+        return True
+
+
 def was_sent(line: Line) -> bool:
     """Whether the transformer sent this then, which says nothing about a variant."""
     return line.kind == "sent" and "by" not in line.value

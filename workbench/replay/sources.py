@@ -8,63 +8,41 @@ to nothing until it is opened.
 from __future__ import annotations
 
 import os
-import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from transformer.dialects import DIALECTS
-from transformer.policy import Policy
-from transformer.sse import SSEDecoder
+from transformer.dialects import DIALECTS, EXAMPLE
 from workbench.errors import UserError
 from workbench.files import resolve
 from workbench.library.retention import RECENT
 from workbench.library.summary import Level
-from workbench.library.tapefiles import is_alive
-from workbench.replay.lines import LineSource, MemoryTape, Tail, was_sent
-from workbench.replay.player import Player
-from workbench.tape.format import (
-    HEADER,
-    End,
-    Line,
-    Tape,
-    TapeError,
-    TapeReader,
-    end_line,
-    make_header,
-    read_line,
-)
-from workbench.tape.inputs import Chunking, Input, Kind, load, read_file, read_input, recognise, text_reads
+from workbench.library.tapefiles import SUFFIX, is_alive
+from workbench.replay.captures import header_of, memory_tape_of
+from workbench.replay.lines import LineSource, Tail, Unreadable
+from workbench.tape.format import HEADER, TapeError, TapeReader
+from workbench.tape.inputs import Chunking, Input, Kind, load, read_file, read_input, recognise
 from workbench.tape.recipe import Wishes, make_recipe, wished
 
+STANDARD_INPUT = "-"
 _LONGEST_HEADER = 4 << 20  # a header has the whole request in it
+_HEAD = 64 << 10  # bytes that tell what a file is
 
-
-class Unreadable:
-    """A source that has nothing to show but why."""
-
-    def __init__(self, name: str, problem: str) -> None:
-        self.name = name
-        self.player: Player | None = None
-        self.problem: str | None = problem
-        self.done = 0
-        self.size = 0
-
-    @property
-    def behind(self) -> bool:
-        return False
-
-    def advance(self, seconds: float) -> bool:
-        return True
+# Findings that say: the model meant a call, and did not write it as it should.
+MALFORMED = frozenset(
+    """
+    malformed-call unclosed-parameter truncated-call unnamed-call repaired-call repaired-parameter
+    ambiguous-end invalid-arguments bad-arguments other-dialect
+    """.split()
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Glimpse:
+class HeaderFacts:
     """What can be said without playing it; `policy` is what is switched otherwise than the dialect does."""
 
     about: str = ""
@@ -73,8 +51,28 @@ class Glimpse:
     pid: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Appraisal:
+    """What playing it has shown. `codes` are of all findings; `size` is the file's when it was read: a tape
+    may have grown since."""
+
+    level: Level
+    sentence: str
+    long: str
+    codes: tuple[str, ...] = ()
+    calls: int = 0
+    reads: int = 0
+    excerpt: str = ""
+    failed: bool = False
+    size: int = 0
+
+    @property
+    def malformed(self) -> bool:
+        return not MALFORMED.isdisjoint(self.codes)
+
+
 class Replayable:
-    """`path` is None for what is in no file; `folder` is empty for what was named itself.
+    """`path` is None for what is not in a file; `folder` is empty for what was named itself.
 
     `appraisal` is what somebody who has played it found out; None until then.
     """
@@ -103,24 +101,24 @@ class Replayable:
         return self._make()
 
     @cached_property
-    def glimpse(self) -> Glimpse:
+    def facts(self) -> HeaderFacts:
         """What the first line says. Kept, but not the line: it may have a whole conversation in it."""
         header = self._head()
-        return Glimpse(_about(header), str(header.get("dialect") or ""), _policy(header), _pid(header))
+        return HeaderFacts(_about(header), str(header.get("dialect") or ""), _policy(header), _pid(header))
 
     @property
-    def glimpsed(self) -> bool:
-        """Whether a look at `glimpse` costs nothing any more."""
-        return "glimpse" in self.__dict__
+    def facts_known(self) -> bool:
+        """Whether a look at `facts` costs nothing any more."""
+        return "facts" in self.__dict__
 
     @property
     def about(self) -> str:
         """One line about what is in it."""
-        return self.problem if self.problem is not None else self.glimpse.about
+        return self.problem if self.problem is not None else self.facts.about
 
     @property
     def size(self) -> int:
-        """Bytes of the file; 0 for what is in none."""
+        """Bytes of the file; 0 for what is not in one."""
         try:
             return os.stat(self.path).st_size if self.path is not None else 0
         except OSError:
@@ -129,7 +127,7 @@ class Replayable:
     @property
     def running(self) -> bool:
         """Whether somebody seems to be writing it still, should it have no end."""
-        if self.path is None or not is_alive(self.glimpse.pid):
+        if self.path is None or not is_alive(self.facts.pid):
             return False
         try:
             return time.time() - os.stat(self.path).st_mtime < RECENT
@@ -144,8 +142,19 @@ def tape_replayable(path: Path, title: str, folder: str, wishes: Wishes) -> Repl
     )
 
 
+def replayable_of(title: str, given: Input, wishes: Wishes, chunking: Chunking | None) -> Replayable:
+    """Something that is in memory already."""
+    tape = memory_tape_of(title, given, wishes, chunking)
+    assert tape.player is not None
+    header = tape.player.header
+    return Replayable(title, lambda: memory_tape_of(title, given, wishes, chunking), lambda: header)
+
+
 def unreadable(title: str, problem: str, path: Path | None = None) -> Replayable:
     return Replayable(title, lambda: Unreadable(title, problem), dict, path=path, problem=problem)
+
+
+# -- the header of a tape
 
 
 def header_in(path: Path, wishes: Wishes) -> Mapping[str, Any]:
@@ -205,22 +214,22 @@ def _text(content: object) -> str:
     return " ".join(content[:400].split()) if isinstance(content, str) else ""
 
 
-_SUFFIX = ".jsonl"
+# -- folders
 
 
 def replayables_in(folder: Path, name: str, wishes: Wishes) -> list[Replayable]:
     """All tapes in it and below: dialects in their usual order, in each what went wrong before the rest."""
     found = [
-        tape_replayable(path, path.name.removesuffix(_SUFFIX), _label(folder, below), wishes)
-        for below, paths in sorted(_groups(folder, name), key=lambda group: _rank(group[0]))
+        tape_replayable(path, path.name.removesuffix(SUFFIX), _label(folder, below), wishes)
+        for below, paths in sorted(_tapes_by_folder(folder, name), key=lambda group: _rank(group[0]))
         for path in paths
     ]
     if not found:
-        raise UserError(f"there is no tape in {name}; tapes are files whose names end in {_SUFFIX}")
+        raise UserError(f"there is no tape in {name}; tapes are files whose names end in {SUFFIX}")
     return found
 
 
-def _groups(folder: Path, name: str) -> Iterator[tuple[str, list[Path]]]:
+def _tapes_by_folder(folder: Path, name: str) -> Iterator[tuple[str, list[Path]]]:
     """Each folder that has tapes, by its path below the one that was named."""
 
     def tell(error: OSError) -> None:
@@ -228,7 +237,7 @@ def _groups(folder: Path, name: str) -> Iterator[tuple[str, list[Path]]]:
             raise UserError(f"cannot read {name}: {error.strerror}")
 
     for parent, _, files in os.walk(folder, onerror=tell):
-        names = sorted((file for file in files if file.endswith(_SUFFIX)), key=_order)
+        names = sorted((file for file in files if file.endswith(SUFFIX)), key=_good_ones_last)
         paths = [path for path in map(Path(parent).joinpath, names) if _begins_like_a_tape(path)]
         if paths:
             yield os.path.relpath(parent, folder), paths
@@ -252,113 +261,26 @@ def _rank(below: str) -> tuple[int, str]:
     return (names.index(last) if last in names else len(names)), below
 
 
-def _order(name: str) -> tuple[bool, str]:
-    return name.startswith("good"), name.removesuffix(_SUFFIX)
+def _good_ones_last(name: str) -> tuple[bool, str]:
+    return name.startswith("good"), name.removesuffix(SUFFIX)
 
 
-GAP = 0.02  # seconds between two reads that nobody timed
-# About as a model's tokens are: a word with the blank before it, a few signs, and no mercy with tags.
-_TOKEN = re.compile(r" ?\w{1,5}|\s+|[^\w\s]{1,2}")
-_ABOUT: Mapping[Kind, str] = {
-    "sse": "a capture of a stream: it has neither times nor the cuts of its reads; ",
-    "text": "the text of a model, as a server would have streamed it; ",
-    "json": "a whole completion, which came in one piece",
-}
-_USUAL = {"sse": "one read an event", "text": "one event a token", "json": ""}
-
-
-def tokens(text: str) -> Iterator[str]:
-    """Pieces like a model's, the same ones every time; they join to the text."""
-    return (match[0] for match in _TOKEN.finditer(text))
-
-
-def event_reads(data: bytes) -> Iterator[bytes]:
-    """One read an event, the last one with whatever follows; they join to the data."""
-    ends = [end for _, _, _, end, _ in SSEDecoder().feed(data)]
-    places = sorted({0, *ends, len(data)})
-    return (data[start:end] for start, end in pairwise(places))
-
-
-def header_of(kind: Kind, wishes: Wishes, chunking: Chunking | None) -> dict[str, Any]:
-    """The first line of the tape that it would have been; a UserError where the wishes do not suffice."""
-    recipe = make_recipe({}, wishes)
-    cut = _USUAL[kind] if chunking is None or kind == "json" else "cut as --chunk says"
-    about = _ABOUT[kind] + (f"{cut}, {GAP * 1000:.0f} ms apart" if cut else "")
-    header = make_header(about, recipe.dialect, ids="replay", now=0, stream=kind != "json", kind="chat")
-    said = Policy.from_mapping(wishes.switches).said()
-    return wished(header | ({"policy": said} if said else {}), Wishes(None, wishes.tools, wishes.request))
-
-
-def memory_tape_of(name: str, given: Input, wishes: Wishes, chunking: Chunking | None) -> MemoryTape:
-    """Something that is all there already, ready to be played."""
-    if given.tape is not None:
-        return _recut_tape(name, given.tape, wishes, chunking)
-    header = header_of(given.kind, wishes, chunking)
-    header["about"] = "; ".join((header["about"], *given.notes))
-    how: End = "eof" if given.kind == "sse" and b"[DONE]" not in given.data[-100:] else "done"
-    return MemoryTape(name, header, _timed(_reads(given, chunking), how))
-
-
-def _reads(given: Input, chunking: Chunking | None) -> Iterable[bytes]:
-    if given.kind == "json":
-        return [given.data]
-    if given.kind == "text":
-        return text_reads(chunking.cut(given.text) if chunking else tokens(given.text))
-    return chunking.cut(given.data) if chunking else event_reads(given.data)
-
-
-def _timed(reads: Iterable[bytes], how: End) -> Iterator[Line]:
-    t = 0.0
-    for number, data in enumerate(reads):
-        t = number * GAP
-        yield read_line(t, data)
-    yield end_line(t, how)
-
-
-def _recut_tape(name: str, tape: Tape, wishes: Wishes, chunking: Chunking | None) -> MemoryTape:
-    if chunking is None and wishes == Wishes():
-        return MemoryTape(name, tape.header, tape.lines)
-    header = wished(tape.header, wishes) | {"variant_of": name}
-    lines = [line for line in tape.lines if not was_sent(line)]
-    return MemoryTape(name, header, lines if chunking is None else recut(lines, chunking))
-
-
-def recut(lines: Iterable[Line], chunking: Chunking) -> Iterator[Line]:
-    """The same bytes in other reads; each comes when the last of its bytes came."""
-    lines = list(lines)
-    pieces = chunking.cut(b"".join(line.data for line in lines if line.kind == "read"))
-    piece = next(pieces, None)
-    arrived = 0
-    for line in lines:
-        if line.kind != "read":
-            yield line
-            continue
-        arrived += len(line.data)
-        while piece is not None and len(piece) <= arrived:
-            arrived -= len(piece)
-            yield read_line(line.t, piece)
-            piece = next(pieces, None)
-
-
-STANDARD_INPUT = "-"
-_HEAD = 64 << 10  # bytes that tell what a file is
+# -- what a person names
 
 
 def replayables_of(
     names: Sequence[str], wishes: Wishes, kind: Kind | None = None, chunking: Chunking | None = None
 ) -> list[Replayable]:
     """What the names stand for; one that cannot be opened says why. A UserError when none of them can."""
-    make_recipe(
-        {"dialect": next(iter(DIALECTS))}, wishes
-    )  # what is wrong with the wishes is wrong everywhere
+    make_recipe({"dialect": EXAMPLE}, wishes)  # what is wrong with the wishes is wrong everywhere
     found: list[Replayable] = []
     for name in names:
         try:
             found += _of_name(name, wishes, kind, chunking)
         except UserError as error:
             found.append(unreadable(name, _naming(name, error)))
-    if all(opening.problem is not None for opening in found):
-        raise UserError("\n".join(str(opening.problem) for opening in found))
+    if all(replayable.problem is not None for replayable in found):
+        raise UserError("\n".join(str(replayable.problem) for replayable in found))
     return found
 
 
@@ -401,14 +323,6 @@ def _of_file(
     return Replayable(title, make, lambda: header, path=path)
 
 
-def replayable_of(title: str, given: Input, wishes: Wishes, chunking: Chunking | None) -> Replayable:
-    """Something that is in memory already."""
-    reel = memory_tape_of(title, given, wishes, chunking)
-    assert reel.player is not None
-    header = reel.player.header
-    return Replayable(title, lambda: memory_tape_of(title, given, wishes, chunking), lambda: header)
-
-
 def _kind_of(path: Path) -> Kind:
     head = read_file(str(path), _HEAD)
     if HEADER.match(head):
@@ -423,13 +337,16 @@ def _standard_input(kind: Kind | None) -> Input:
     if sys.stdin is None or sys.stdin.isatty():
         raise UserError(
             "nothing is piped in, and `-` means what is, as in\n"
-            "  curl -N … | workbench replay - --dialect roo-xml"
+            f"  curl -N … | workbench replay - --dialect {EXAMPLE}"
         )
     return load(STANDARD_INPUT, kind)
 
 
 def _naming(name: str, error: UserError) -> str:
     return error.message if name in error.message else f"{name}: {error.message}"
+
+
+# -- a text that somebody pastes
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,31 +374,3 @@ class Compose:
         if given.tape is not None and "dialect" in given.tape.header:
             wishes = replace(wishes, dialect=None)  # a tape knows its own
         return replayable_of(title, given, wishes, self.chunking)
-
-
-# Findings that say: the model meant a call, and did not write it as it should.
-MALFORMED = frozenset(
-    """
-    malformed-call unclosed-parameter truncated-call unnamed-call repaired-call repaired-parameter
-    ambiguous-end invalid-arguments bad-arguments other-dialect
-    """.split()
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Appraisal:
-    """`codes` are of all findings; `size` is the file's when it was read: a tape may have grown since."""
-
-    level: Level
-    sentence: str
-    long: str
-    codes: tuple[str, ...] = ()
-    calls: int = 0
-    reads: int = 0
-    excerpt: str = ""
-    failed: bool = False
-    size: int = 0
-
-    @property
-    def malformed(self) -> bool:
-        return not MALFORMED.isdisjoint(self.codes)

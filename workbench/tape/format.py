@@ -112,7 +112,7 @@ class TapeReader:
     def __init__(self) -> None:
         self.header: dict[str, Any] | None = None
         self.problems: list[str] = []
-        self.rest = b""
+        self.rest = bytearray()  # of a line that is not whole yet; it may be long, and come in many pieces
         self._number = 0
 
     def feed(self, data: bytes) -> list[Line]:
@@ -121,23 +121,24 @@ class TapeReader:
         if not newline:
             self.rest += data
             return []
-        whole, self.rest = self.rest + head, tail
+        whole, self.rest = bytes(self.rest) + head, bytearray(tail)
         # Only a line feed ends a line: splitlines() would cut inside a JSON string at U+2028.
         lines = [self._line(text) for text in whole.split(b"\n")]
         return [line for line in lines if line is not None]
 
     def settle(self) -> list[Line]:
         """For now there is no more: a last line without line feed counts if it is whole, else it may grow."""
-        whole = self.rest.rstrip().endswith(b"}") and json_object(self.rest) is not None
+        rest = bytes(self.rest)
+        whole = rest.rstrip().endswith(b"}") and json_object(rest) is not None
         return self.close() if whole else []
 
     def close(self) -> list[Line]:
         """At the end of the file: a last line without line feed counts if it is whole, else it is named."""
-        rest, self.rest = self.rest, b""
+        rest = bytes(self.rest)
         if rest.strip() and self.header is not None and json_object(rest) is None:
             self.problems.append(f"line {self._number + 1}, the last one, is only half written")
-            self.rest = rest
             return []
+        self.rest.clear()
         line = self._line(rest)
         return [] if line is None else [line]
 

@@ -22,19 +22,10 @@ from transformer.findings import CATALOGUE
 from workbench.analysis.appraisal import appraise
 from workbench.errors import UserError
 from workbench.files import samples_dir
+from workbench.replay.captures import GAP, event_reads, memory_tape_of, rechunked, tokens
 from workbench.replay.lines import LineSource, MemoryTape, Tail
 from workbench.replay.player import Player
-from workbench.replay.sources import (
-    GAP,
-    MALFORMED,
-    Compose,
-    Replayable,
-    event_reads,
-    memory_tape_of,
-    recut,
-    replayables_of,
-    tokens,
-)
+from workbench.replay.sources import MALFORMED, Compose, Replayable, replayables_of
 from workbench.tape.format import dump_line, end_line, make_header, read_line, read_tape, sent_line
 from workbench.tape.inputs import Chunking, Input, load
 from workbench.tape.recipe import Wishes, make_recipe
@@ -114,7 +105,7 @@ def test_events_of_every_sample_join_to_what_came(path: Path):
 @pytest.mark.parametrize("how", ["1", "7", "lines", "random:x", "1000000"])
 def test_other_reads_have_the_same_bytes_and_come_when_they_can(how: str):
     tape = read_tape(samples_dir() / "roo-xml" / "good-unicode.jsonl")
-    lines = list(recut(tape.lines, Chunking.parse(how)))
+    lines = list(rechunked(tape.lines, Chunking.parse(how)))
     again = [line for line in lines if line.kind == "read"]
     assert b"".join(line.data for line in again) == b"".join(tape.reads)
     assert [line for line in lines if line.kind != "read"] == [
@@ -139,7 +130,7 @@ def test_whatever_it_is_the_same_call_comes_out(tmp_path: Path, name: str):
     player = played(opening)
     assert calls(player) == CALLED
     assert player.complete and player.difference is None and player.problem is None
-    assert opening.path == path and opening.glimpse.dialect == "roo-xml" and opening.folder == ""
+    assert opening.path == path and opening.facts.dialect == "roo-xml" and opening.folder == ""
 
 
 @pytest.mark.parametrize(
@@ -256,7 +247,7 @@ def test_wishes_make_a_variant(wishes: Wishes, codes: set[str], chunk: str | Non
     assert player.difference is None, "what was sent then says nothing about a variant"
     assert ("variant_of" in player.header) == (wishes != Wishes() or chunk is not None)
     if wishes.dialect:
-        assert player.dialect == opening.glimpse.dialect == wishes.dialect
+        assert player.dialect == opening.facts.dialect == wishes.dialect
     assert player.reads == (16 if chunk is None else -(-len(player.data) // 3))
 
 
@@ -462,7 +453,7 @@ def test_a_pasted_text_is_opened():
     compose = Compose(ROO)
     opening = compose.make(GOOD)
     assert calls(played(opening)) == CALLED
-    assert compose.dialect == opening.glimpse.dialect == "roo-xml" and opening.path is None
+    assert compose.dialect == opening.facts.dialect == "roo-xml" and opening.path is None
     assert isinstance(opening.open(), MemoryTape)
 
 

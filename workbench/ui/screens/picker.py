@@ -143,7 +143,7 @@ _LINES = 12  # of the model's text
 def replayable_sheet(opening: Replayable) -> FactSheet:
     """The worst first: what is wrong, what is in it, how it was read, how the model's text begins."""
     sheet = FactSheet()
-    known, glimpse = opening.appraisal, opening.glimpse
+    known, facts = opening.appraisal, opening.facts
     if opening.problem is not None:
         return sheet.heading(f"{SIGNS['error']} it cannot be opened", "error").paragraph(opening.problem)
     if known is not None:
@@ -151,12 +151,12 @@ def replayable_sheet(opening: Replayable) -> FactSheet:
         sheet.heading(f"{SIGNS[known.level]} {known.sentence}", look)
     elif opening.size > SMALL:
         sheet.heading(f"{opening.size / (1 << 20):,.0f} MiB: it is looked into when you open it", "dim")
-    sheet.fact("about", glimpse.about or None)
+    sheet.fact("about", facts.about or None)
     if known is not None and known.long.casefold() != known.sentence.casefold():
         sheet.fact("in full", known.long)
-    switched = "".join(f", {key} = {_words(value)}" for key, value in glimpse.policy.items())
+    switched = "".join(f", {key} = {_words(value)}" for key, value in facts.policy.items())
     numbers = f" · {_number(known.reads, 'read')} · {_number(known.calls, 'call')}" if known else ""
-    sheet.fact("dialect", f"{glimpse.dialect or '?'}{switched}{numbers}")
+    sheet.fact("dialect", f"{facts.dialect or '?'}{switched}{numbers}")
     sheet.fact("findings", ", ".join(known.codes) if known is not None and known.codes else None)
     if known is not None and known.excerpt:
         sheet.heading("The model's text begins")
@@ -224,8 +224,8 @@ class PickerFilter:
 
 def _has_all(opening: Replayable, wanted: Sequence[str]) -> bool:
     parts = [opening.title, opening.folder]
-    if opening.glimpsed:  # to look into thousands of files takes longer than a key may
-        parts += [opening.about, opening.glimpse.dialect]
+    if opening.facts_known:  # to look into thousands of files takes longer than a key may
+        parts += [opening.about, opening.facts.dialect]
     if opening.appraisal is not None:
         parts += [opening.appraisal.long, *opening.appraisal.codes]
     text = " ".join(parts).casefold()
