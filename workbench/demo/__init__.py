@@ -1,6 +1,6 @@
 """The demo: a scripted model and a scripted client, with the real proxy between them.
 
-A *conversation* says what is asked, how the model answers turn by turn, and what its tools give. *Traffic* is
-the process that plays them, the model's part behind a listener and the client's part as an agent. *Launch*
-puts it together: a library of its own, the proxy, the traffic.
+conversations  what is asked, how the model answers turn by turn, and what its tools give
+traffic        the process that plays them: the model's part as a server, the client's part as an agent
+launch         all of it together: a library of its own, the proxy, the traffic, and tips what to look at
 """

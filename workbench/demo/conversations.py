@@ -1,14 +1,15 @@
-"""The conversations of the demo: every dialect, with what goes well and what goes wrong; answers as bytes,
-with the time between them.
+"""The conversations of the demo, read from `samples/demo.toml`: every dialect, with what goes well and what
+goes wrong; the model's answers as bytes, with the time between them.
 """
 
 from __future__ import annotations
 
 import random
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -32,6 +33,8 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
+    """What upstream writes in answer to one request."""
+
     pieces: tuple[Piece, ...]
     status: int = 200
     kind: str = "text/event-stream"
@@ -65,7 +68,7 @@ Said = str | Thought | Silence | Call
 
 
 def played(sample: str, pace: float = 1.5) -> Answer:
-    """What upstream said on one of the sample tapes, in its very reads, a little slower."""
+    """What upstream said on one of the sample tapes, in the same reads, a little slower."""
     tape = read_tape(samples_dir() / f"{sample}.jsonl")
     pieces, last = [], 0.0
     for line in tape.of("read"):
@@ -126,15 +129,14 @@ def _envelope(model: str, kind: str) -> dict[str, Any]:
     return {"id": "chatcmpl-demo", "object": kind, "created": 1785750830, "model": model}
 
 
-def cut(answer: Answer, *sizes: int) -> Answer:
+def recut(answer: Answer, *sizes: int) -> Answer:
     """The same bytes in writes of other sizes, wherever that cuts: in an event, an escape, a character."""
-    data, total = b"".join(piece.data for piece in answer.pieces), 0.0
+    data = b"".join(piece.data for piece in answer.pieces)
     places, at = [0], 0
     while at < len(data):
         at = min(len(data), at + sizes[(len(places) - 1) % len(sizes)])
         places.append(at)
-    total = sum(piece.wait for piece in answer.pieces)
-    wait = total / (len(places) - 1)
+    wait = sum(piece.wait for piece in answer.pieces) / (len(places) - 1)
     return replace(answer, pieces=tuple(Piece(wait, data[start:end]) for start, end in pairwise(places)))
 
 
@@ -148,210 +150,103 @@ def whole(text: str, model: str = "", wait: float = 1.5) -> Answer:
 
 
 def failure(status: int, message: str, kind: str) -> Answer:
+    """An HTTP error in OpenAI's shape."""
     body = {"error": {"message": message, "type": kind, "param": None, "code": None}}
     return Answer((Piece(0.4, orjson.dumps(body)),), status, "application/json")
 
 
-# Which dialect the models speak: the proxy of the demo is configured with it.
-MODELS: Mapping[str, str] = {
-    "qwen3-max": "roo-xml",
-    "qwen3-coder-30b": "qwen3-coder",
-    "kimi-k2.5": "kimi-k2",
-    "glm-4.6": "passthrough",
-}
+# -- the script
+
 TITLE_PROMPT = "You write titles. Reply with the title of this conversation, in at most six words."
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """`asked` is what the scene is known by, on both sides; no two have the same."""
+    """`asked` is what it is known by, on both sides; no two have the same."""
 
     model: str
     asked: str
     turns: Sequence[Answer]
-    results: Mapping[str, str] = field(default_factory=dict)  # of tools, where they are not the usual
+    results: Mapping[str, str] = field(default_factory=dict)  # of tools, where they are not the usual ones
     title: Answer | None = None  # of the side request that runs at the same time
     stream: bool = True
     leaves: float | None = None  # the client goes away after so many seconds
 
 
-def find_conversation(
-    scenes: Sequence[Conversation], messages: Sequence[Mapping[str, Any]]
-) -> Conversation | None:
-    """The scene that a request belongs to; a side request quotes what was asked."""
-    texts = [str(one.get("content")) for one in messages]
-    return next((scene for scene in scenes if any(scene.asked in text for text in texts)), None)
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The conversations, in rows that are played at the same time.
+
+    `first` is the sample with which the demo begins, `dialects` says how each model writes calls.
+    """
+
+    first: str
+    dialects: Mapping[str, str]
+    rows: Sequence[Sequence[Conversation]]
+
+    @property
+    def conversations(self) -> list[Conversation]:
+        return [one for row in self.rows for one in row]
 
 
-def answer_to(scenes: Sequence[Conversation], body: Mapping[str, Any]) -> Answer | None:
-    """What the model says next; None when it has no part in this."""
+@cache
+def read_script() -> Script:
+    """The script that comes with the samples, where its format is described."""
+    with (samples_dir() / "demo.toml").open("rb") as file:
+        written = tomllib.load(file)
+    rows: dict[int, list[Conversation]] = {}
+    for one in written["conversations"]:
+        rows.setdefault(one.pop("row"), []).append(_conversation(**one))
+    return Script(written["first"], written["models"], [rows[number] for number in sorted(rows)])
+
+
+def _conversation(
+    *, model: str, turns: Sequence[Mapping[str, Any]], title: str | None = None, **more: Any
+) -> Conversation:
+    answers = [_answer(model, **turn) for turn in turns]
+    titled = said(title, model=model) if title is not None else None
+    return Conversation(model=model, turns=answers, title=titled, **more)
+
+
+def _answer(
+    model: str,
+    *,
+    sample: str | None = None,
+    say: str | list[Any] | None = None,
+    message: str | None = None,
+    error: Mapping[str, Any] | None = None,
+    cut: Sequence[int] = (),
+    **how: Any,
+) -> Answer:
+    if sample is not None:
+        answer = played(sample)
+    elif message is not None:
+        answer = whole(message, model)
+    elif error is not None:
+        answer = failure(error["status"], error["message"], error["type"])
+    else:
+        answer = said(*map(_part, [say] if isinstance(say, str) else say or ()), model=model, **how)
+    return recut(answer, *cut) if cut else answer
+
+
+def _part(written: str | Mapping[str, Any]) -> Said:
+    if isinstance(written, str):
+        return written
+    if "thought" in written:
+        return Thought(written["thought"])
+    return Call(**written["call"]) if "call" in written else Silence(written["silence"])
+
+
+def answer_to(conversations: Sequence[Conversation], body: Mapping[str, Any]) -> Answer | None:
+    """What the model says next; None where the request belongs to none of the conversations."""
     given = body.get("messages")
     messages = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
-    scene = find_conversation(scenes, messages)
-    if scene is None:
+    texts = [str(one.get("content")) for one in messages]
+    # A side request quotes what was asked.
+    found = next((one for one in conversations if any(one.asked in text for text in texts)), None)
+    if found is None:
         return None
-    if any(TITLE_PROMPT in str(one.get("content")) for one in messages):
-        return scene.title
+    if any(TITLE_PROMPT in text for text in texts):
+        return found.title
     turn: int = sum(one.get("role") == "assistant" for one in messages)
-    return scene.turns[min(turn, len(scene.turns) - 1)]
-
-
-ROO, CODER, KIMI, NATIVE = "qwen3-max", "qwen3-coder-30b", "kimi-k2.5", "glm-4.6"
-roo, coder, kimi, native = (partial(said, model=model) for model in (ROO, CODER, KIMI, NATIVE))
-
-_LONG = "\n".join(
-    ["import pytest", "", "from src.main import count", ""]
-    + [
-        f"\n\ndef test_count_of_{number}_lines(tmp_path):\n"
-        f'    file = tmp_path / "a.txt"\n    file.write_text("x\\n" * {number})\n'
-        f"    assert count(str(file)) == {number}"
-        for number in (0, 1, 2, 10, 100)
-    ]
-)
-
-# Three rows of scenes; the rows are played at the same time, so that sessions overlap.
-ROWS: tuple[tuple[Conversation, ...], ...] = (
-    (
-        Conversation(
-            ROO,
-            "Why does `tally` crash on an empty file?",
-            (
-                played("roo-xml/good-read"),
-                roo(
-                    "The code looks fine. Let me run it on an empty file.\n\n<execute_command>\n"
-                    "<command>touch e && python src/main.py e</command>\n<timeout>10</timeout>\n"
-                    "</execute_command>"
-                ),
-                roo("It does not crash: an empty file has 0 lines, and `0 e` is printed."),
-            ),
-            results={"execute_command": "0 e"},
-            title=roo("Empty file in tally"),
-        ),
-        Conversation(
-            ROO,
-            "Show me what src/main.py does.",
-            (played("roo-xml/unclosed-parameter"),),
-            title=roo("What main.py does"),
-        ),
-        Conversation(
-            ROO,
-            "Write tests for count(), for files of several sizes.",
-            (
-                roo(
-                    Thought("The user wants tests. I need several sizes: none, one, many. "),
-                    Silence(6),
-                    Thought("One file with five tests is enough. pytest's tmp_path gives me a folder. "),
-                    "I write them in one go.\n\n<write_to_file>\n<path>tests/test_count.py</path>\n"
-                    f"<content>\n{_LONG}\n</content>\n</write_to_file>",
-                    pace=0.03,
-                ),
-                roo(
-                    "<execute_command>\n<command>pytest -q tests/test_count.py</command>\n</execute_command>"
-                ),
-                roo("Five tests, all of them pass."),
-            ),
-            results={"execute_command": "5 passed in 0.06s"},
-            title=roo("Tests for count"),
-        ),
-        Conversation(ROO, "Rewrite the README with a table of options.", (played("roo-xml/cut-by-length"),)),
-        Conversation(
-            ROO, "Read all the modules at once.", (played("roo-xml/several-calls"), roo("That was one."))
-        ),
-        Conversation(ROO, "Is there a licence file?", (played("roo-xml/broke-inside-call"),)),
-        Conversation(
-            ROO,
-            "What is in src, without a stream, please?",
-            (
-                whole("I look.\n\n<list_files>\n<path>src</path>\n</list_files>", ROO),
-                whole("One file: `main.py`.", ROO),
-            ),
-            stream=False,
-        ),
-        Conversation(ROO, "Think about the name of the project.", (played("roo-xml/call-in-reasoning"),)),
-    ),
-    (
-        Conversation(
-            CODER,
-            "What is this project, in one sentence?",
-            (
-                played("qwen3-coder/good-thinks-first"),
-                played("qwen3-coder/good-two-calls"),
-                coder("A command that counts the lines of files, with three tests."),
-            ),
-            title=coder("What the project is"),
-        ),
-        Conversation(
-            CODER,
-            "Open src/main.py, please.",
-            (played("qwen3-coder/missing-opener"), coder("It counts the lines of files.")),
-        ),
-        Conversation(CODER, "Run the linter.", (played("qwen3-coder/broken-parameter-tag"),)),
-        Conversation(CODER, "List the branches.", (played("qwen3-coder/other-dialect"),)),
-        Conversation(
-            CODER,
-            "Say hello in Chinese, from the shell.",
-            (
-                played("qwen3-coder/good-unicode-escapes"),
-                cut(coder("It said 你好 🦀, as it should."), 7, 31, 11),
-            ),
-            results={"bash": "你好 🦀"},
-        ),
-        Conversation(
-            CODER, "Explain the whole project to me, slowly.", (coder(_LONG, pace=0.08),), leaves=4.0
-        ),
-        Conversation(CODER, "Write the changelog.", (played("qwen3-coder/cut-by-length"),)),
-    ),
-    (
-        Conversation(
-            KIMI,
-            "Do the tests pass?",
-            (
-                played("kimi-k2/good-two-calls"),
-                kimi(
-                    Thought("One of the two tools failed, so I try another way. "),
-                    "<|tool_calls_section_begin|><|tool_call_begin|>functions.bash:9"
-                    '<|tool_call_argument_begin|>{"command": "python -m pytest -q"}<|tool_call_end|>'
-                    "<|tool_calls_section_end|>",
-                ),
-                kimi("They pass, all three of them."),
-            ),
-            results={"read_file": "Error: ENOENT: no such file or directory, open 'README'"},
-            title=kimi("Test run"),
-        ),
-        Conversation(
-            NATIVE,
-            "Read main.py with the server's own parser.",
-            (
-                native(
-                    "I read it.",
-                    Call("call_demo_1", "read_file", '{"path": "src/main.py"}'),
-                    finish="tool_calls",
-                ),
-                native("It counts lines."),
-            ),
-        ),
-        Conversation(
-            KIMI, "Where am I?", (played("kimi-k2/call-in-reasoning"), kimi("In the project's folder."))
-        ),
-        Conversation(
-            KIMI,
-            "Print a long listing.",
-            (played("kimi-k2/truncated-arguments"), kimi("It is too long for me.")),
-        ),
-        Conversation(
-            NATIVE, "Ask the model that has no parser.", (played("passthrough/tools-but-passthrough"),)
-        ),
-        Conversation(
-            NATIVE,
-            "Ask once more, quickly.",
-            (failure(429, "Too many requests; try again in 20 seconds.", "rate_limit_exceeded"),),
-        ),
-        Conversation(
-            KIMI,
-            "Count the files by hand.",
-            (cut(played("kimi-k2/tokens-in-pieces"), 23, 61, 9, 140), kimi("There are four.")),
-            results={"bash": "bash: line 1: fd: command not found"},
-        ),
-    ),
-)
-CONVERSATIONS = tuple(scene for row in ROWS for scene in row)
+    return found.turns[min(turn, len(found.turns) - 1)]

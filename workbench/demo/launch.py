@@ -19,7 +19,7 @@ from typing import NamedTuple, Self
 from transformer.request.request import transform_request
 from workbench.config.reading import VARIABLE
 from workbench.config.settings import PREFIX
-from workbench.demo.conversations import MODELS
+from workbench.demo.conversations import read_script
 from workbench.demo.traffic import TEMPORARY
 from workbench.errors import UserError
 from workbench.files import samples_dir
@@ -28,14 +28,12 @@ from workbench.library.tapefiles import make_folder, new_id, tape_path
 from workbench.proxy.process import ChildError, ProxyChild, child_command
 from workbench.tape.format import Tape, dump_tape, make_header, read_tape
 
-# A call without `</path>`: looks right at a glance, and the agent stops without a word.
-SAMPLE = "roo-xml/unclosed-parameter"
 SESSION = "ses_demo_first"
 
 
 def first_tape(started: float) -> Tape:
     """The sample as if the proxy had just recorded it, with the request as it went upstream."""
-    tape = read_tape(samples_dir() / f"{SAMPLE}.jsonl")
+    tape = read_tape(samples_dir() / f"{read_script().first}.jsonl")
     told = {key: value for key, value in tape.header.items() if key != "tape"}
     upstream_request, _ = transform_request(told["request"], told["dialect"])
     told |= {
@@ -198,7 +196,7 @@ def _library(keep: Path | None) -> Path:
 def _settings(upstream: str) -> Iterator[str]:
     yield 'keep_bytes = "64 MiB"'
     yield "heartbeat = 2"
-    for model, dialect in MODELS.items():
+    for model, dialect in read_script().dialects.items():
         yield f'[upstreams."{model}"]'
         yield f"url = {json.dumps(upstream)}"
         yield f'dialect = "{dialect}"'

@@ -13,33 +13,32 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any, Self
 
 import httpx
 import orjson
 
 from workbench.demo.conversations import (
-    CONVERSATIONS,
-    MODELS,
-    ROWS,
     TITLE_PROMPT,
     Answer,
     Conversation,
     Piece,
     answer_to,
+    read_script,
     said,
 )
 from workbench.proxy.registration import registered
 
 _SECONDS = 30.0  # for a request to arrive
-_LOST = said("I am only the demo: I know my part in its conversations, and this is none of them.")
+_UNKNOWN = said("I am only the demo: I know its conversations, and this is not one of them.")
 
 
 class Upstream:
     """Answers each request on a connection of its own; `pace` 0.5 is twice as fast."""
 
-    def __init__(self, scenes: Sequence[Conversation], pace: float = 1.0) -> None:
-        self._scenes = scenes
+    def __init__(self, conversations: Sequence[Conversation], pace: float = 1.0) -> None:
+        self._conversations = conversations
         self._pace = pace
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.Task[None]] = set()
@@ -75,11 +74,12 @@ class Upstream:
 
     def _answer(self, path: str, body: bytes) -> Answer:
         if not path.endswith("/chat/completions"):
-            models = [{"id": name, "object": "model"} for name in MODELS]
+            names = {one.model: None for one in self._conversations}
+            models = [{"id": name, "object": "model"} for name in names]
             data = orjson.dumps({"object": "list", "data": models})
             return Answer((Piece(0.0, data),), kind="application/json")
         value = orjson.loads(body)
-        return (answer_to(self._scenes, value) if isinstance(value, dict) else None) or _LOST
+        return (answer_to(self._conversations, value) if isinstance(value, dict) else None) or _UNKNOWN
 
 
 async def _request(reader: asyncio.StreamReader) -> tuple[str, bytes]:
@@ -124,6 +124,7 @@ _MAIN = '''\
 
 import sys
 from pathlib import Path
+from string import ascii_lowercase
 
 
 def count(path: str) -> int:
@@ -139,7 +140,7 @@ if __name__ == "__main__":
     main()
 '''
 
-# What a tool gives when a scene does not say otherwise.
+# What a tool gives when a conversation does not say otherwise.
 RESULTS: Mapping[str, str] = {
     "read_file": _MAIN,
     "write_to_file": "Written.",
@@ -180,12 +181,12 @@ TOOLS = [
 
 
 Message = dict[str, Any]
-_TURNS = 8  # more than any scene has: a loop would be a fault, and must end
+_TURNS = 8  # more than any conversation has: an agent that calls for ever must end
 _LOOK_AGAIN = 0.5
 
 
 class Client:
-    """Plays scenes against the proxy whose URL `find` gives; None means that there is none right now."""
+    """An agent that uses the proxy whose URL `find` gives; None means that there is none right now."""
 
     def __init__(self, find: Callable[[], str | None], name: str = "demo") -> None:
         self._find = find
@@ -196,22 +197,26 @@ class Client:
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def play_all(self, scenes: Sequence[Conversation], pauses: Sequence[float]) -> None:
-        """One scene after the other, for ever; the first round has the first pause, and so on."""
+    async def play_all(self, conversations: Sequence[Conversation], pauses: Sequence[float]) -> None:
+        """One after the other, for ever; the first round has the first pause, and so on."""
         for number in itertools.count():
-            for scene in scenes:
-                await self.play(scene)
+            for conversation in conversations:
+                await self.play(conversation)
                 await asyncio.sleep(pauses[min(number, len(pauses) - 1)])
 
-    async def play(self, scene: Conversation) -> None:
+    async def play(self, conversation: Conversation) -> None:
         """One conversation. A proxy that goes away in the middle ends it, and nothing else."""
         session = f"ses_{self._name}_{next(self._numbers):04}"
         url = await self._proxy()
-        title = asyncio.ensure_future(self._title(url, session, scene)) if scene.title is not None else None
+        title = (
+            asyncio.ensure_future(self._title(url, session, conversation))
+            if conversation.title is not None
+            else None
+        )
         try:
             with contextlib.suppress(httpx.HTTPError, TimeoutError):
-                async with asyncio.timeout(scene.leaves):
-                    await self._converse(url, session, scene)
+                async with asyncio.timeout(conversation.leaves):
+                    await self._converse(url, session, conversation)
         finally:
             if title is not None:
                 await title
@@ -221,26 +226,26 @@ class Client:
             await asyncio.sleep(_LOOK_AGAIN)
         return url
 
-    async def _converse(self, url: str, session: str, scene: Conversation) -> None:
+    async def _converse(self, url: str, session: str, conversation: Conversation) -> None:
         messages: list[Message] = [
             {"role": "system", "content": SYSTEM},
-            {"role": "user", "content": scene.asked},
+            {"role": "user", "content": conversation.asked},
         ]
         for _ in range(_TURNS):
-            body = _body(scene, messages, max_tokens=4096) | {"tools": TOOLS, "tool_choice": "auto"}
+            body = _body(conversation, messages, max_tokens=4096) | {"tools": TOOLS, "tool_choice": "auto"}
             answer = await self._ask(url, session, body)
             calls = answer.get("tool_calls")
             if not calls:
                 return
-            messages += [answer, *(_result(scene, call) for call in calls)]
+            messages += [answer, *(_result(conversation, call) for call in calls)]
 
-    async def _title(self, url: str, session: str, scene: Conversation) -> None:
+    async def _title(self, url: str, session: str, conversation: Conversation) -> None:
         messages = [
             {"role": "system", "content": TITLE_PROMPT},
-            {"role": "user", "content": f"Generate a title for this conversation:\n{scene.asked}"},
+            {"role": "user", "content": f"Generate a title for this conversation:\n{conversation.asked}"},
         ]
         with contextlib.suppress(httpx.HTTPError):
-            await self._ask(url, session, _body(scene, messages, max_tokens=64))
+            await self._ask(url, session, _body(conversation, messages, max_tokens=64))
 
     async def _ask(self, url: str, session: str, body: dict[str, Any]) -> Message:
         """The answer's message; an error is one that says nothing."""
@@ -253,17 +258,21 @@ class Client:
         return assembled(data) if body["stream"] else message_in(data)
 
 
-def _body(scene: Conversation, messages: list[Message], max_tokens: int) -> dict[str, Any]:
-    more = {"stream_options": {"include_usage": True}} if scene.stream else {}
+def _body(conversation: Conversation, messages: list[Message], max_tokens: int) -> dict[str, Any]:
+    more = {"stream_options": {"include_usage": True}} if conversation.stream else {}
     return {
-        "model": scene.model, "messages": messages, "stream": scene.stream, "max_tokens": max_tokens,
-        "temperature": 0.6, **more,
-    }  # fmt: skip
+        "model": conversation.model,
+        "messages": messages,
+        "stream": conversation.stream,
+        "max_tokens": max_tokens,
+        "temperature": 0.6,
+        **more,
+    }
 
 
-def _result(scene: Conversation, call: dict[str, Any]) -> Message:
+def _result(conversation: Conversation, call: dict[str, Any]) -> Message:
     name = call["function"]["name"]
-    text = scene.results.get(name) or RESULTS.get(name) or f"Error: there is no tool {name}"
+    text = conversation.results.get(name) or RESULTS.get(name) or f"Error: there is no tool {name}"
     try:
         orjson.loads(call["function"]["arguments"])
     except ValueError as error:
@@ -299,7 +308,7 @@ def _add(calls: list[dict[str, Any]], part: dict[str, Any]) -> None:
     calls[part["index"]]["function"]["arguments"] += function.get("arguments") or ""
 
 
-# Seconds between two scenes of a row: lively while somebody looks for the first time, then seldom.
+# Seconds between two conversations of a row: lively while somebody looks for the first time, then seldom.
 PAUSES = (3.0, 10.0, 30.0)
 TEMPORARY = "--temporary"  # the library is to be removed when its proxy is gone
 _PROXY_ENDS = 30.0
@@ -313,12 +322,13 @@ async def run(library: Path) -> None:
     def proxy() -> str | None:
         return next((one.url for one in registered(library)), None)
 
-    async with Upstream(CONVERSATIONS) as upstream:
+    script = read_script()
+    async with Upstream(script.conversations) as upstream:
         print(upstream.url, flush=True)
-        clients = [Client(proxy, name) for name in "abc"[: len(ROWS)]]
+        clients = [Client(proxy, name) for name in ascii_lowercase[: len(script.rows)]]
         playing = [
             asyncio.ensure_future(client.play_all(row, PAUSES))
-            for client, row in zip(clients, ROWS, strict=True)
+            for client, row in zip(clients, script.rows, strict=True)
         ]
         await stop.wait()
         for task in playing:

@@ -1,4 +1,4 @@
-"""The demo: every scene through the real proxy, the whole of it at work, and nothing left behind."""
+"""The demo: every conversation through the real proxy, the whole of it at work, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -20,15 +20,13 @@ import pytest
 from tests.support.bench import wait_for
 from workbench.analysis.verdicts import facts_of_player, verdict
 from workbench.demo.conversations import (
-    CONVERSATIONS,
-    MODELS,
-    ROWS,
     Call,
     Silence,
     Thought,
     answer_to,
-    cut,
     played,
+    read_script,
+    recut,
     said,
 )
 from workbench.demo.launch import SESSION, TIPS, Demo, Tips, _settings
@@ -43,6 +41,8 @@ from workbench.proxy.registration import registered
 from workbench.replay.lines import Tail
 from workbench.tape.format import read_tape
 
+SCRIPT = read_script()
+CONVERSATIONS = SCRIPT.conversations
 # What is asked: how many chat requests that leads to, and the verdict on the last of them.
 STORIES = {
     "Why does `tally` crash on an empty file?": (3, "nothing-special"),
@@ -83,14 +83,14 @@ def rows_of(library: Path, **wanted: Any) -> list[Row]:
         return found.rows(Filter(**wanted))
 
 
-# -- scenes
+# -- conversations
 
 
 async def _play_everything(folder: Path) -> Path:
-    """All scenes, much faster than life, a few at a time."""
+    """All conversations, much faster than life, a few at a time."""
     library = folder / "library"
-    scenes = [replace(scene, leaves=scene.leaves and 0.4) for scene in CONVERSATIONS]
-    async with Upstream(scenes, pace=0.05) as upstream:
+    conversations = [replace(one, leaves=one.leaves and 0.4) for one in CONVERSATIONS]
+    async with Upstream(conversations, pace=0.05) as upstream:
         (folder / "demo.toml").write_text("\n".join(_settings(upstream.url)))
         child = ProxyChild(
             library, ("--port", "0"), os.environ | {"WORKBENCH_CONFIG": str(folder / "demo.toml")}
@@ -101,10 +101,10 @@ async def _play_everything(folder: Path) -> Path:
 
         async def play(number: int) -> None:
             async with few:
-                await client.play(scenes[number])
+                await client.play(conversations[number])
 
         try:
-            await asyncio.gather(*(play(number) for number in range(len(scenes))))
+            await asyncio.gather(*(play(number) for number in range(len(conversations))))
             await until(lambda: not rows_of(library, state="running"), "the end of all exchanges")
         finally:
             await client.close()
@@ -118,7 +118,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _stories(library: Path) -> dict[str, list[Path]]:
-    """The tapes of each scene, in the order in which they began; titles apart."""
+    """The tapes of each conversation, in the order in which they began; titles apart."""
     found: dict[str, list[Path]] = {}
     for row in reversed(rows_of(library)):
         request = read_tape(library / row.path).header["request"]
@@ -127,7 +127,7 @@ def _stories(library: Path) -> dict[str, list[Path]]:
     return found
 
 
-def test_every_scene_goes_as_it_is_written(library: Path):
+def test_every_conversation_goes_as_it_is_written(library: Path):
     told = {}
     stories = _stories(library)
     titles = stories.pop("titles")
@@ -137,15 +137,15 @@ def test_every_scene_goes_as_it_is_written(library: Path):
         assert tail.player is not None
         told[asked] = len(tapes), str(verdict(facts_of_player(tail.player)).kind)
     assert told == STORIES
-    assert len(titles) == sum(scene.title is not None for scene in CONVERSATIONS)
+    assert len(titles) == sum(one.title is not None for one in CONVERSATIONS)
 
 
-def test_the_scenes_show_every_dialect_and_what_the_screen_is_for(library: Path):
+def test_the_conversations_show_every_dialect_and_what_the_screen_is_for(library: Path):
     rows = rows_of(library)
-    assert {row.dialect for row in rows} == set(MODELS.values())
+    assert {row.dialect for row in rows} == set(SCRIPT.dialects.values())
     assert {row.state for row in rows} == {"done", "error", "cancelled"}
     assert {row.stream for row in rows} == {True, False}
-    assert {row.upstream for row in rows} == set(MODELS)
+    assert {row.upstream for row in rows} == set(SCRIPT.dialects)
     assert any(row.status == 429 for row in rows)
     sessions = [row.session for row in rows]
     assert max(sessions.count(session) for session in set(sessions)) >= 4, "several turns and a title"
@@ -159,16 +159,16 @@ def test_tool_results_come_back_and_one_is_an_error(library: Path):
         assert any(one["content"].startswith("Error: ENOENT") for one in results)
 
 
-def test_a_request_of_no_scene_is_answered_all_the_same():
+def test_a_request_of_no_conversation_is_answered_all_the_same():
     assert answer_to(CONVERSATIONS, {"messages": [{"role": "user", "content": "Who are you?"}]}) is None
     assert answer_to(CONVERSATIONS, {"messages": "?"}) is None
 
 
-def test_no_two_scenes_can_be_mistaken():
-    asked = [scene.asked for scene in CONVERSATIONS]
+def test_no_two_conversations_can_be_mistaken():
+    asked = [one.asked for one in CONVERSATIONS]
     assert not [(one, other) for one in asked for other in asked if one is not other and one in other]
-    assert {scene.model for scene in CONVERSATIONS} == set(MODELS)
-    assert len(ROWS) == 3 and all(ROWS)
+    assert {one.model for one in CONVERSATIONS} == set(SCRIPT.dialects)
+    assert len(SCRIPT.rows) == 3 and all(SCRIPT.rows)
 
 
 # -- answers
@@ -214,7 +214,7 @@ def test_a_sample_is_played_in_its_own_reads():
 
 def test_odd_cuts_change_no_byte():
     answer = said("Hello 你好")
-    odd = cut(answer, 3, 11)
+    odd = recut(answer, 3, 11)
     assert b"".join(piece.data for piece in odd.pieces) == b"".join(piece.data for piece in answer.pieces)
     assert [len(piece.data) for piece in odd.pieces[:4]] == [3, 11, 3, 11]
     assert sum(piece.wait for piece in odd.pieces) == pytest.approx(sum(one.wait for one in answer.pieces))
@@ -250,7 +250,7 @@ def test_live_traffic_comes_in_and_everything_ends(folder: Path, monkeypatch: py
             assert child is not None and child.pid is not None and demo._traffic is not None
             first = {child.pid, demo._traffic.pid}
             await until(lambda: len({row.session for row in rows_of(demo.library)}) >= 4, "parallel sessions")
-            dialects = set(MODELS.values()) - {"passthrough"}
+            dialects = set(SCRIPT.dialects.values()) - {"passthrough"}
             await until(lambda: {row.dialect for row in rows_of(demo.library)} >= dialects, "all dialects")
             # The clients find a proxy that was started again by themselves.
             os.kill(child.pid, signal.SIGKILL)
@@ -267,7 +267,7 @@ def test_live_traffic_comes_in_and_everything_ends(folder: Path, monkeypatch: py
 
 PARENT = """
 import asyncio
-from workbench.demo import Demo
+from workbench.demo.launch import Demo
 
 async def main():
     async with Demo() as demo:

@@ -160,7 +160,7 @@ def test_a_port_that_is_taken(tmp_path: Path):
     ("flags", "said"),
     [
         (["--upstream", "http://127.0.0.1:1", "--listen", "203.0.113.7", "--token", "x" * 20],
-         "no address of this machine"),
+         "not an address of this machine"),
         ([], "there is no upstream"),
         (["--upstream", "http://127.0.0.1:1", "--dialect", "roo"], "did you mean roo-xml?"),
         (["--upstream", "http://127.0.0.1:1", "--set", "malformed=fix"], "malformed is one of"),
