@@ -6,7 +6,7 @@ make no difference, always on the same ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 import pytest
@@ -40,18 +40,16 @@ def only_exhaustive(rows: Sequence[T], quick: Sequence[T]) -> list[object]:
     return [row if row in quick else pytest.param(row, marks=pytest.mark.exhaustive) for row in rows]
 
 
-def each(rows: Mapping[str, T] | Iterable[T], check: Callable[[T], object]) -> None:
+def each(rows: Iterable[T], check: Callable[[T], object]) -> None:
     """Check all rows in one test. A failure names its row and does not keep the others from being checked."""
-    named = rows.items() if isinstance(rows, Mapping) else ((str(row), row) for row in rows)
+    every = list(rows)
+    assert every, "there are no rows"
     failures: list[Exception] = []
-    count = 0
-    for name, row in named:
-        count += 1
+    for row in every:
         try:
             check(row)
         except Exception as failure:
-            failure.add_note(f"row: {name}")
+            failure.add_note(f"row: {row}")
             failures.append(failure)
-    assert count, "there are no rows"
     if failures:
-        raise ExceptionGroup(f"{len(failures)} of {count} rows fail", failures)
+        raise ExceptionGroup(f"{len(failures)} of {len(every)} rows fail", failures)

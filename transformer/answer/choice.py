@@ -292,7 +292,9 @@ class Choice:
         return self.policy.unknown_tools == "text" and self.tools_known and name not in self.tools
 
     def refuses(self, name: str) -> bool:
-        """A call to this tool is an error."""
+        """A call to this tool is an error. A call that is dropped anyway, after the first, is not."""
+        if self.policy.calls == "first" and self.calls:
+            return False
         return self.policy.unknown_tools == "error" and self.tools_known and name not in self.tools
 
     def admit(self, m: Machine, name: str, id: str | None, start: int, end: int) -> tuple[int, str] | None:

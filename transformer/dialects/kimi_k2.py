@@ -199,6 +199,11 @@ def is_no_id(m: Machine, name: str) -> bool:
     return _NO_ID.search(_header(m)) is not None
 
 
+@guard("its id names a tool, or only one was offered")
+def is_named(m: Machine, name: str) -> bool:
+    return bool(_name_in_header(m))
+
+
 @guard("its id names no tool, and its arguments do not tell which one is meant")
 def is_unnamed(m: Machine, name: str) -> bool:
     call: JsonCall = m.call
@@ -414,7 +419,8 @@ def _before_next(call: Action, *cases: tuple[Effect, Action, str, Guard | None])
 _AFTER_HEADER: Block = {
     T.ARGUMENT_BEGIN: [
         Rule(S.REJECTED, E.GIVES_UP, reject, "only offered tools are called here", is_rejected),
-        Rule(S.ARGUMENTS, E.NAMES | E.HELD, begin_arguments, "the id is complete"),
+        Rule(S.ARGUMENTS, E.NAMES | E.HELD, begin_arguments, "the id is complete", is_named),
+        Rule(S.ARGUMENTS, E.HELD, begin_arguments, "the arguments may tell which tool is meant"),
     ],
     T.CALL_END: [
         Rule(S.SECTION, E.GIVES_UP, no_id, "an id has neither blanks nor braces", is_no_id),
@@ -499,7 +505,7 @@ TRANSITIONS = table(
                 ],
                 **_before_next(
                     begin_call_after,
-                    (E.GIVES_UP, unended_unnamed, "it closes a call that nobody can name", is_unnamed),
+                    (E.REPAIRS | E.GIVES_UP, unended_unnamed, "it closes a call that nobody can name", is_unnamed),
                     (_REPAIRED, complete_unended, "it closes the call that is open", None),
                 ),
                 (T.ARGUMENT_BEGIN, T.CUT): Rule(S.ARGUMENTS, E.DROPPED, drop_repeated, "not part of JSON"),

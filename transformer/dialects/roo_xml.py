@@ -197,6 +197,16 @@ def is_own_offered(m: Machine, name: str) -> bool:
     return m.call.offered and is_own.holds(m, name)
 
 
+@guard("it is this call's own, at the start of a line, and the client has a part of the call")
+def is_own_streamed(m: Machine, name: str) -> bool:
+    return is_streamed.holds(m, name) and is_own.holds(m, name)
+
+
+@guard("it is an offered tool's, at the start of a line, and the client has a part of the call")
+def is_tool_streamed(m: Machine, name: str) -> bool:
+    return is_streamed.holds(m, name) and is_tool.holds(m, name)
+
+
 @guard("it is a parameter that this call may still have")
 def is_new_parameter(m: Machine, name: str) -> bool:
     call: TagCall = m.call
@@ -308,14 +318,22 @@ def _end_value(m: Machine) -> None:
 
 
 def break_off(m: Machine, text: str, name: str) -> None:
-    """The call before it was malformed: it is text, or stays as far as it was sent."""
+    """The call before it was malformed, and is text."""
+    _tell_broken(m, m.pos - len(text))
+    m.call.release(m)
+
+
+def cut_off(m: Machine, text: str, name: str) -> None:
+    """The call before it was malformed, and stays as far as the client has it."""
+    end = m.pos - len(text)
+    _tell_broken(m, end)
+    m.call.close(m, end)
+
+
+def _tell_broken(m: Machine, end: int) -> None:
     call: TagCall = m.call
-    start, end = call.key_start, m.pos - len(text)
-    m.found("unclosed-parameter", start, end, parameter=call.key, tool=call.name, closing=call.call_closer)
-    if call.begun:
-        call.close(m, end)
-    else:
-        call.release(m)
+    closing = call.call_closer
+    m.found("unclosed-parameter", call.key_start, end, parameter=call.key, tool=call.name, closing=closing)
 
 
 def look_again(m: Machine, text: str, name: str) -> None:
@@ -523,9 +541,11 @@ TRANSITIONS = table(
             {
                 T.SPACE: Rule(S.BROKEN, E.HELD, hold, "whitespace before what decides"),
                 T.OPEN: [
+                    Rule(S.CALL, E.CUTS | _BEGIN, then(cut_off, begin_call), "the call before it was malformed and stays cut; the same tool again", is_own_streamed),
                     Rule(S.CALL, E.GIVES_UP | _BEGIN, then(break_off, begin_call), "the call before it was malformed; the same tool again", is_own_offered),
                     _EXAMPLE,
                     Rule(S.VALUE, E.ARGUMENT, data, "a parameter's tag, so it was data", is_known_parameter),
+                    Rule(S.CALL, E.CUTS | _BEGIN, then(cut_off, begin_call), "the call before it was malformed and stays cut", is_tool_streamed),
                     Rule(S.CALL, E.GIVES_UP | _BEGIN, then(break_off, begin_call), "the call before it was malformed", is_tool),
                 ],
                 T.CLOSE: [

@@ -447,38 +447,31 @@ class Machine:
         size = len(text)
         if call is not None and call.size + 4 * size > self._limit:
             size = _fitting(text, self._limit - call.size)
+        part = ""
         if size == len(text):
             self._step(token, text, name)
-        elif size:
-            self._take_part(token, text[:size])
+        elif token in (self._text, self._space):
+            if size:
+                self._step(self._space if text[:size].isspace() else self._text, text[:size], "")
+        else:
+            part = text[:size]
         if self.call is not None and (size < len(text) or self.call.size > self._limit):
-            self.call.overflow(self)
+            self._overflow(token, part)
         return size
 
-    def _take_part(self, token: StrEnum, text: str) -> None:
-        """The part of a token that still belongs to a call that is too long."""
-        if token in (self._text, self._space):
-            self._step(self._space if text.isspace() else self._text, text, "")
-            return
+    def _overflow(self, token: StrEnum, text: str) -> None:
+        """The open call is too long: out of any state to the first one. `text` is the last that it has."""
         start, state, call = self.pos, self.state, self.call
-        self.pos += len(text)
-        call.add(text)
+        if text:
+            self.pos += len(text)
+            call.add(text)
+        effect = Effect.CUTS if call.begun else Effect.GIVES_UP
+        call.overflow(self)
         if self._journal.all:
-            span, to = self.span(start, self.pos), self.dialect.initial
-            effect = Effect.CUTS if call.begun else Effect.GIVES_UP
             self._journal.stepped(
-                span,
-                state,
-                token,
-                TOO_LONG,
-                to,
-                text,
-                self.held,
-                call.index,
-                effect,
-                call.name,
-                "the call is longer than max_call_bytes allows",
-            )
+                self.span(start, self.pos), state, token, TOO_LONG, self.state, text, self.held, call.index,
+                effect, call.name, "the call is longer than max_call_bytes allows",
+            )  # fmt: skip
 
     def _step(self, token: StrEnum, text: str, name: str) -> None:
         rules = self._rules[token]

@@ -472,7 +472,7 @@ TRANSITIONS = table(
         S.UNCLOSED: (
             {
                 T.SPACE: Rule(S.UNCLOSED, E.HELD, hold, "whitespace before what decides"),
-                T.CLOSE_WRAPPER: Rule(S.AFTER, _REPAIRED, then(complete_unclosed, swallow), _MISSING),
+                T.CLOSE_WRAPPER: Rule(S.AFTER, _REPAIRED | E.MARKUP, then(complete_unclosed, swallow), _MISSING),
                 T.WRAPPER: Rule(S.WRAPPER, _REPAIRED | _WRAP, then(complete_unclosed, begin_wrapper), _MISSING),
                 T.CALL: [
                     Rule(S.CALL, _REPAIRED | _BEGIN, then(complete_unclosed, begin_call), _MISSING, can_start),

@@ -1,0 +1,103 @@
+"""How a table is written down, and what the machine does that no table says."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import pytest
+
+from tests.support.cuts import codes, transform
+from tests.support.streams import stream_of, tool
+from transformer import Rule, Transition
+from transformer.parser.machine import TOO_LONG, guard, ignore, prose, table, then
+from transformer.parser.tagcall import open_parameter
+from transformer.records import Effect
+
+
+class Light(StrEnum):
+    RED = "red"
+    GREEN = "green"
+
+
+class Sign(StrEnum):
+    GO = "go"
+    STOP = "stop"
+    WAIT = "wait"
+
+
+GO, STOP, WAIT = Sign
+ON = Rule(Light.GREEN, Effect.PROSE, prose, "somebody said go")
+OFF = Rule(Light.RED, Effect.NONE, ignore, "somebody said stop")
+HURRY = Rule(
+    Light.GREEN, Effect.PROSE, prose, "somebody is in a hurry", guard("it is late")(lambda m, name: True)
+)
+
+
+def test_a_table_spells_out_every_pair() -> None:
+    spelled = table(
+        list(Sign), {Light.RED: ({GO: ON}, OFF), Light.GREEN: ({(STOP, WAIT): OFF, GO: ON}, None)}
+    )
+    assert spelled == {
+        (Light.RED, GO): (ON,),
+        (Light.RED, STOP): (OFF,),
+        (Light.RED, WAIT): (OFF,),
+        (Light.GREEN, GO): (ON,),
+        (Light.GREEN, STOP): (OFF,),
+        (Light.GREEN, WAIT): (OFF,),
+    }
+
+
+def test_after_the_last_guard_the_rule_for_all_others_follows() -> None:
+    spelled = table(list(Sign), {Light.RED: ({GO: [HURRY], STOP: [HURRY, OFF]}, ON)})
+    assert spelled == {
+        (Light.RED, GO): (HURRY, ON),
+        (Light.RED, STOP): (HURRY, OFF),
+        (Light.RED, WAIT): (ON,),
+    }
+
+
+@pytest.mark.parametrize(
+    ("block", "otherwise", "message"),
+    [
+        ({GO: ON, STOP: OFF}, None, "red does not decide wait"),
+        ({GO: ON, STOP: OFF, WAIT: [HURRY]}, None, "red does not decide wait"),
+        ({STOP: OFF, (GO, STOP): ON}, OFF, "red decides stop twice"),
+        ({GO: [ON, OFF]}, OFF, "red never comes to the last rule for go"),
+        ({GO: [HURRY, ON._replace(why=HURRY.why)]}, OFF, "red gives the same reason for two rules of go"),
+    ],
+    ids=["a hole", "a hole after a guard", "twice", "a rule that is never reached", "one reason for two"],
+)
+def test_a_table_refuses(block: dict, otherwise: Rule | None, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        table(list(Sign), {Light.RED: (block, otherwise)})
+
+
+def test_a_rule_is_named_after_its_action() -> None:
+    rule = Rule(Light.RED, Effect.NONE, open_parameter, "why not")
+    assert (rule.name, rule.condition) == ("open parameter", "")
+    assert rule._replace(action=then(prose, ignore)).name == "prose then ignore"
+    assert HURRY.condition == "it is late"
+
+
+TOOLS = [tool("read", {"path": {"type": "string"}})]
+LONG = {
+    "in a value": "<read>\n<path>" + "x" * 40 + "</path>\n</read>\nbye",
+    "in a tag": "<read>\n<path>" + "x" * 14 + "</path>\n</read>\nbye",
+    "in whitespace": "<read>" + " " * 50 + "bye",
+}
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.parametrize("arguments", ["whole", "stream"])
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+def test_a_call_that_is_too_long_leaves_by_a_transition(text: str, arguments: str, size: int) -> None:
+    policy = {"max_call_bytes": 30, "arguments": arguments}
+    _, t = transform("roo-xml", stream_of(text, size), tools=TOOLS, policy=policy, records="all")
+    assert codes(t).count("call-too-long") == 1
+    moves = [record for record in t.records if isinstance(record, Transition)]
+    (out,) = [move for move in moves if move.rule == TOO_LONG]
+    assert out.to == "text" and out.effect in (Effect.CUTS, Effect.GIVES_UP)
+    assert (out.effect is Effect.CUTS) == (arguments == "stream" and "<path>" in text)
+    before, after = moves[moves.index(out) - 1], moves[moves.index(out) + 1]
+    assert (before.to, after.state) == (out.state, "text")
+    assert before.span.end == out.span.start and out.span.end <= after.span.start
