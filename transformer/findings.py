@@ -53,7 +53,7 @@ CATALOGUE: Mapping[str, Entry] = {
     ),
     # a call that became one, but not as written
     "unknown-tool": Entry(
-        "warning", "the model called {tool}, which was not offered", "; ", "the call was passed on"
+        "error", "the model called {tool}, which was not offered", "; ", "the call was passed on"
     ),
     "call-after-first": Entry(
         "warning", "a further call, to {tool}, was dropped: only the first call of an answer counts"
@@ -77,14 +77,23 @@ CATALOGUE: Mapping[str, Entry] = {
         "warning", "{parameter} is given more than once", "; ", "only the first value counts"
     ),
     "value-not-of-type": Entry(
-        "warning", "{parameter} should be of type {wanted} and is not", "; ", "it was sent as a string"
+        "error", "{parameter} should be of type {wanted} and is not", "; ", "it was sent as a string"
     ),
     "generated-id": Entry("warning", "{reason}", "; ", "the call got the id {new!r}"),
     "invalid-arguments": Entry(
-        "warning",
+        "error",
         "the arguments of the call to {tool} are not valid JSON",
         "; ",
         "they were passed on as written",
+    ),
+    "missing-parameter": Entry(
+        "error", "the call to {tool} lacks {parameter}, which it needs", "; ", "it was passed on as it is"
+    ),
+    "cut-after-call": Entry(
+        "error",
+        "upstream cut the answer ({said}) after a call",
+        "; ",
+        "the client gets the call, but more may have been meant",
     ),
     # text that did not reach the client
     "text-after-call": Entry(

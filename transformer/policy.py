@@ -15,6 +15,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "after_call": ("keep", "drop"),
     "finish_reason": ("rewrite", "upstream"),
     "text_channel": ("same", "content"),
+    "convert": ("tools", "always"),
 }
 CHANNELS = ("content", "reasoning")
 
@@ -36,6 +37,7 @@ class Policy:
     finish_reason: str | None = None
     channels: tuple[str, ...] | None = None
     text_channel: str | None = None
+    convert: str | None = None  # whether a request must offer tools
     max_call_bytes: int | None = None
 
     def __post_init__(self) -> None:
@@ -76,6 +78,7 @@ USUAL = Policy(
     malformed="text",
     finish_reason="rewrite",
     text_channel="same",
+    convert="tools",
     max_call_bytes=16 << 20,
 )
 

@@ -8,12 +8,13 @@ from typing import Any
 import orjson
 
 from transformer.answer.chunks import ChunkWriter
-from transformer.answer.setting import Setting
+from transformer.answer.setting import Setting, call_ids
 from transformer.journal import Journal, Text
 from transformer.jsonscan import JsonScanner
 from transformer.parser.machine import Machine
 from transformer.parser.output import Arguments, Begin, Complete, Piece, Refusal, merged
 from transformer.records import DeltaKind, Span
+from transformer.values.fitting import misfits, parse
 
 
 class CallIds:
@@ -29,11 +30,14 @@ class CallIds:
         """An id that upstream gave to a call of its own."""
         self._used.add(id)
 
-    def give(self, written: str | None, number: int, index: int) -> tuple[str, str | None]:
-        """The id of a call, and why it is not the one that was written, if that is worth telling."""
+    def give(self, written: str | None, number: int, index: int, answer: str) -> tuple[str, str | None]:
+        """The id of a call, and why it is not the one that was written, if that is worth telling.
+
+        Where nobody says how ids are made, they are made from the answer's id: no two answers share one.
+        """
         why = None
         if self._setting.dialect.ids == "generated":
-            id = self._setting.ids(number)
+            id = (self._setting.ids or call_ids(answer))(number)
         elif written and written not in self._used:
             id = written
         else:
@@ -310,7 +314,7 @@ class Choice:
         index = self.next_index
         self.next_index += 1
         self.calls += 1
-        new, why = self._ids.give(id, self.number(), index)
+        new, why = self._ids.give(id, self.number(), index, self.client.answer_id)
         if why is not None:
             m.found("generated-id", start, end, reason=why, new=new)
         return index, new
@@ -368,9 +372,22 @@ class Choice:
     def _complete(self, m: Machine, op: Complete) -> None:
         """From here on a client may have run the call. JSON that the model wrote itself may be none."""
         self.complete += 1
-        call = None if self.message is None else self.message.calls[op.call]
-        if call is not None and m.dialect.own_json and not call.is_complete:
+        if self.message is not None:
+            self._check(m, op, self.message.calls[op.call])
+
+    def _check(self, m: Machine, op: Complete, call: MessageCall) -> None:
+        """Say what keeps a client from using the call: no JSON, a parameter missing or of another type."""
+        if m.dialect.own_json and not call.is_complete:
             m.found("invalid-arguments", op.start, op.end, tool=call.name)
+            return
+        tool = self.tools.get(call.name)
+        value, _ = parse(str(call.arguments))
+        for misfit in misfits(tool, value) if tool is not None and isinstance(value, dict) else ():
+            place = (op.start, op.end)
+            if not misfit.given:
+                m.found("missing-parameter", *place, parameter=misfit.parameter, tool=call.name)
+            elif m.dialect.own_json:  # elsewhere it was told when the value was read
+                m.found("value-not-of-type", *place, parameter=misfit.parameter, wanted=misfit.wanted)
 
     def role(self) -> None:
         """Upstream's first delta may hold nothing but the role."""
@@ -427,6 +444,8 @@ class Choice:
         why = contradiction(said, given)
         if why is not None:
             self.journal.found("finish-contradicts", said=said, given=given, why=why)
+        if self.was_cut and self.calls and not self.setting.raw:
+            self.journal.found("cut-after-call", said=said)
         return given
 
     def finish(self) -> None:

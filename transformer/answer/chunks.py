@@ -137,6 +137,11 @@ class ChunkWriter:
             known["system_fingerprint"] = self.envelope["system_fingerprint"]
         return known
 
+    @property
+    def answer_id(self) -> str:
+        """Upstream's own id of the answer, else the one that was made up."""
+        return str(self.envelope.get("id") or self._made.get("id", ""))
+
     def write(self, index: int, delta: Object, finish: str | None = None) -> None:
         shape = self.shape
         if shape is not None and finish is None and shape.index == index:
@@ -205,8 +210,8 @@ class NoChunks(ChunkWriter):
 
     __slots__ = ()
 
-    def __init__(self) -> None:
-        super().__init__({})
+    def __init__(self, id: str = "") -> None:
+        super().__init__({"id": id})
 
     def write(self, index: int, delta: Object, finish: str | None = None) -> None:
         pass

@@ -13,7 +13,7 @@ from transformer.answer.whole import transform_message
 from transformer.dialects import DIALECTS
 from transformer.dialects.foreign import LEAK_MARKS
 from transformer.parser.leakmarks import LeakMark
-from transformer.parser.output import Fences
+from transformer.parser.output import Markdown
 from transformer.policy import Policy
 
 Range = tuple[int, int]
@@ -64,14 +64,14 @@ def _fences(text: str) -> Iterator[Range]:
     """From behind the opening line to the closing one, or to the end of the text."""
     if "```" not in text and "~~~" not in text:
         return
-    fences, at, opened = Fences(), 0, None
+    markdown, at, opened = Markdown(), 0, None
     while at < len(text):
         start, at = at, text.find("\n", at) + 1 or len(text)
-        was = fences.open
-        fences.feed(text[start:at])
-        if fences.open and not was:
+        was = markdown.fenced
+        markdown.feed(text[start:at])
+        if markdown.fenced and not was:
             opened = at
-        elif was and not fences.open and opened is not None:
+        elif was and not markdown.fenced and opened is not None:
             yield opened, at
             opened = None
     if opened is not None:
@@ -100,7 +100,7 @@ def _marks() -> tuple[Mark, ...]:
     """All of them; the generic shapes, which any XML or JSON may have, are asked last."""
     known = {name: dialect.leak_marks for name, dialect in DIALECTS.items()}
     marks = [Mark(name, shape) for name, shapes in (*known.items(), *LEAK_MARKS.items()) for shape in shapes]
-    return tuple(sorted(marks, key=lambda mark: mark.shape.needs.startswith("name,")))
+    return tuple(sorted(marks, key=lambda mark: mark.shape.needs == "name and parameter"))
 
 
 MARKS = _marks()
@@ -241,8 +241,8 @@ def _told(text: str, scene: Scene, thought: bool | None) -> Iterator[Hit]:
 def _means_it(hit: Hit, prose: Prose, scene: Scene) -> bool:
     tools = scene.setting.tools
     named, line = hit.name in tools, prose.starts_line(hit.start)
-    if hit.mark.shape.needs == "name, line and parameter":
-        means = line and _has_own_parameter(hit, scene)
+    if hit.mark.shape.needs == "name and parameter":
+        means = _has_own_parameter(hit, scene)
     elif hit.mark.shape.needs == "name and line":
         means = named and line
     elif hit.mark.shape.needs == "name or line":

@@ -24,7 +24,7 @@ class Setting:
     policy: Policy  # with the dialect's defaults filled in
     tools: Mapping[str, Tool]
     tools_known: bool  # False where nobody said which tools were offered
-    ids: Callable[[int], str]
+    ids: Callable[[int], str] | None  # None: made from the answer's own id
     now: float
     raw: bool  # nothing is converted: the bytes go on as they come
     wants_usage: bool
@@ -53,9 +53,11 @@ def make_setting(
         policy=full,
         tools=offered(listed),
         tools_known=bool(listed),
-        ids=ids or call_ids(),
+        ids=ids,
         now=now,
-        raw=not chosen.converts or (said and not listed) or body.get("tool_choice") == "none",
+        raw=not chosen.converts
+        or (said and not listed and full.convert != "always")
+        or body.get("tool_choice") == "none",
         wants_usage=_wants_usage(request),
         # Half of a surrogate pair cannot be written as JSON; nobody's model is called so.
         model=str(body.get("model") or "unknown").encode("utf-8", "replace").decode(),

@@ -35,6 +35,7 @@ class MessageTransformer:
         self._choices: list[Choice] = []
         self.sources: dict[tuple[int, str], SourceMap] = {}  # by choice and channel
         self._calls = 0
+        self._id = ""
 
     def convert(self, body: Mapping[str, Any], data: bytes | None = None) -> Object:
         """The client's body for upstream's; `data` are its bytes, for provenance."""
@@ -42,6 +43,7 @@ class MessageTransformer:
         choices = whole.get("choices")
         if not isinstance(choices, list):
             return whole
+        self._id = str(whole.get("id") or "")
         self._journal.read += 1
         self._journal.event += 1
         if self._journal.all:
@@ -65,7 +67,7 @@ class MessageTransformer:
         choice = Choice(
             index if isinstance(index, int) else position,
             self.setting,
-            NoChunks(),
+            NoChunks(self._id),
             self._journal,
             self._number,
         )

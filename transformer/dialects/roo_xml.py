@@ -18,12 +18,22 @@ from transformer.parser.machine import (
     hold,
     ignore,
     prose,
-    release,
     table,
     then,
     upto,
 )  # fmt: skip
-from transformer.parser.mending import Edit, Mender, rename_first
+from transformer.parser.mending import (
+    Broken,
+    Edit,
+    Edits,
+    Mender,
+    append,
+    insert,
+    insert_after,
+    put,
+    remove,
+    rename_first,
+)
 from transformer.parser.tagcall import (
     NAME_LIMIT,
     TagCall,
@@ -37,7 +47,6 @@ from transformer.parser.tagcall import (
     is_streamed,
     leave_cut,
     may_repair,
-    not_a_call,
     open_example,
     open_parameter,
     read_from_pair,
@@ -86,6 +95,8 @@ class Token(StrEnum):
     TEXT = auto()
     SPACE = auto()
     OPEN = auto()
+    SPACED = auto()
+    ATTRIBUTES = auto()
     CLOSE = auto()
     END = auto()
 
@@ -105,6 +116,8 @@ STATES: dict[str, str] = {
 TOKENS: dict[str, str] = {
     **USUAL_TOKENS,
     T.OPEN: "an opening tag",
+    T.SPACED: "an opening tag with blanks before its end",
+    T.ATTRIBUTES: "an opening tag with attributes",
     T.CLOSE: "a closing tag",
 }
 WAITS_FOR = {
@@ -117,22 +130,29 @@ WAITS_FOR = {
     S.BROKEN: "what follows: another call would show that this one is broken",
 }
 
-TAG = re.compile(rf"<(/?)([^\s<>/]{{1,{NAME_LIMIT}}})>")
+_NAME = rf"[^\s<>/]{{1,{NAME_LIMIT}}}"
+_MOST_ATTRIBUTES = 512  # characters of a tag after its name
+TAG = re.compile(rf"<(/?)({_NAME})(?:>|([ \t]{{1,16}})>|(\s[^<>]{{1,{_MOST_ATTRIBUTES}}})>)")
+_PARTIAL = re.compile(rf"</?[^\s<>/]{{0,{NAME_LIMIT}}}\Z|<{_NAME}\s[^<>]{{0,{_MOST_ATTRIBUTES}}}\Z")
 TAG_OPENED = re.compile(rf"<([^\s<>/]{{1,{NAME_LIMIT}}})>")
-LEXICON = Lexicon(upto("<"), TAG, re.compile(rf"</?[^\s<>/]{{0,{NAME_LIMIT}}}\Z"))
+LEXICON = Lexicon(upto("<"), TAG, _PARTIAL)
 _UNKNOWN_NAME = re.compile(r"[A-Za-z_][\w.:-]*\Z")
 
 
 def read(match: re.Match[str]) -> tuple[StrEnum, str]:
-    return (T.CLOSE if match[1] else T.OPEN), match[2]
+    if match[1]:
+        return (T.TEXT if match[3] or match[4] else T.CLOSE), match[2]
+    return (T.SPACED if match[3] else T.ATTRIBUTES if match[4] else T.OPEN), match[2]
 
 
 def holds(m: Machine, text: str, start: int) -> bool:
     """Whether the beginning of a tag at the end of the text may still mean something here."""
     closing = text.startswith("</", start)
-    name = text[start + 2 if closing else start + 1 :]
+    name, *rest = re.split(r"\s", text[start + 2 if closing else start + 1 :], maxsplit=1)
     call: TagCall | None = m.call
     line = m.starts_line(text, start)
+    if rest:  # blanks or attributes, which count only in the tag of an offered tool that may begin a call
+        return call is None and m.state is not S.THINKING and m.tool(name) is not None
     if call is None:
         return _holds_outside(m, name, closing, line)
     if m.state not in (S.VALUE, S.EXAMPLE):
@@ -149,9 +169,9 @@ def _holds_outside(m: Machine, name: str, closing: bool, line: bool) -> bool:
         # All of it is text; but what ends the thought, or names a call, must be seen whole.
         ends = (closing or not name) and _begins(name, _THINK)
         return ends or (line and not closing and _begins(name, m.choice.tools))
-    if closing or not line:
-        return False
-    return _may_be_tool(m, name or "_") or _begins(name, m.choice.tools) or _begins(name, _THINK)
+    if closing or _begins(name, m.choice.tools):
+        return _begins(name, m.named if closing else m.choice.tools)
+    return line and (_may_be_tool(m, name or "_") or _begins(name, _THINK))
 
 
 def _begins(name: str, names: Iterable[str]) -> bool:
@@ -159,7 +179,7 @@ def _begins(name: str, names: Iterable[str]) -> bool:
 
 
 def _may_be_tool(m: Machine, name: str) -> bool:
-    if m.choice.policy.unknown_tools == "text" or m.fences.open or m.pos < m.offered_until:
+    if m.choice.policy.unknown_tools == "text" or m.markdown.fenced or m.pos < m.offered_until:
         return False
     return _UNKNOWN_NAME.match(name) is not None
 
@@ -167,9 +187,36 @@ def _may_be_tool(m: Machine, name: str) -> bool:
 # -- guards
 
 
-@guard("it is an offered tool's, at the start of a line")
+def _leads(m: Machine) -> bool:
+    """The tag is the first on its line, but for blanks and the mark of a list."""
+    return m.line or m.markdown.leads
+
+
+@guard("it is an offered tool's, outside of code")
 def is_tool(m: Machine, name: str) -> bool:
+    if m.tool(name) is None:
+        return False
+    return m.line or (not m.markdown.quoted and (m.markdown.leads or not m.markdown.fenced))
+
+
+@guard("it is an offered tool's, at the start of a line")
+def is_tool_on_line(m: Machine, name: str) -> bool:
     return m.line and m.tool(name) is not None
+
+
+@guard("it is an offered tool's that is no HTML element, outside of code")
+def has_attributes(m: Machine, name: str) -> bool:
+    return name.lower() not in HTML_ELEMENTS and is_tool.holds(m, name)
+
+
+@guard("the tag of that tool stayed text before it")
+def closes_named(m: Machine, name: str) -> bool:
+    return name in m.named and not m.markdown.quoted
+
+
+@guard("the tag of a tool stands alone on a line before it")
+def has_named(m: Machine, name: str) -> bool:
+    return any(alone for _, alone in m.named.values())
 
 
 @guard("it may be a tool nobody offered: at the start of a line, outside of a fence, not HTML")
@@ -217,6 +264,23 @@ def is_new_parameter(m: Machine, name: str) -> bool:
     )
 
 
+@guard("it is a parameter of this tool, which has the tool's own name")
+def is_namesake(m: Machine, name: str) -> bool:
+    return name == m.call.name and is_new_parameter.holds(m, name)
+
+
+@guard("the call's tag is the first on its line, or nobody knows the tool's parameters")
+def may_be_unknown_parameter(m: Machine, name: str) -> bool:
+    call: TagCall = m.call
+    return call.leads or call.tool is None or not call.tool.has_schema
+
+
+@guard("it is the call's, and the tool needs a parameter")
+def closes_too_early(m: Machine, name: str) -> bool:
+    call: TagCall = m.call
+    return name == call.name and call.tool is not None and bool(call.tool.required)
+
+
 @guard("it is a parameter of this tool")
 def is_known_parameter(m: Machine, name: str) -> bool:
     return m.call.tool is not None and m.call.tool.knows(name)
@@ -240,7 +304,9 @@ def closes_inner_example(m: Machine, name: str) -> bool:
 @guard("it is that of the open parameter, or of an element looked ahead into")
 def closes_value(m: Machine, name: str) -> bool:
     call: TagCall = m.call
-    return name != call.name and (name == call.key or name in call.ahead)
+    if name == call.name and call.key != call.name:
+        return False
+    return name == call.key or name in call.ahead
 
 
 @guard("the tool was not offered")
@@ -257,7 +323,7 @@ def is_repairable(m: Machine, name: str) -> bool:
 
 
 def begin_call(m: Machine, text: str, name: str) -> None:
-    m.call = TagCall(m, name, m.pos - len(text))
+    m.call = TagCall(m, name, m.pos - len(text), leads=_leads(m) or m.line)
     m.call.add(text)
 
 
@@ -265,6 +331,53 @@ def begin_unknown_call(m: Machine, text: str, name: str) -> None:
     """Nobody can know yet that it is a call, so nothing of it may leave before its end."""
     m.call = TagCall(m, name, m.pos - len(text), live=False)
     m.call.add(text)
+
+
+def not_a_call(m: Machine, text: str, name: str) -> None:
+    release(m, text, name)
+    m.say(text)
+
+
+def release(m: Machine, text: str, name: str) -> None:
+    """The tag is text after all. Should it turn out that a call was meant, that will be told."""
+    call: TagCall = m.call
+    if call.offered:
+        after = call.raw().partition(">")[2] + text
+        alone = call.leads and "\n" in after[: len(after) - len(after.lstrip())]
+        m.named[call.name] = (call.start, alone)
+    call.release(m)
+
+
+def call_needs_parameters(m: Machine, text: str, name: str) -> None:
+    call: TagCall = m.call
+    needed = " and ".join(call.tool.required if call.tool is not None else ())
+    reason = f"it has no parameter, and {call.name} needs {needed}"
+    m.found("malformed-call", call.start, m.pos, tool=call.name, reason=reason, without_parameter=True)
+    call.release(m)
+    m.say(text)
+
+
+def tell_attributes(m: Machine, text: str, name: str) -> None:
+    """Parameters as attributes are not read, but never silently."""
+    reason = "its parameters are attributes of the tag, where elements are read"
+    m.found("malformed-call", m.pos - len(text), m.pos, tool=name, reason=reason, attributes=True)
+    m.say(text)
+
+
+def tell_named(m: Machine, text: str, name: str) -> None:
+    """A closing tag shows that the opening one, which stayed text, was to be a call."""
+    start, _ = m.named.pop(name)
+    reason = f"its tag is not followed by a parameter of {name}"
+    m.found("malformed-call", start, m.pos, tool=name, reason=reason, without_parameter=True)
+    m.say(text)
+
+
+def tell_all_named(m: Machine, text: str, name: str) -> None:
+    """The answer is over, and the tag of a tool stands alone on a line: that was to be a call."""
+    for tool, (start, alone) in m.named.items():
+        if alone:
+            reason = f"its tag is neither followed by a parameter of {tool} nor closed"
+            m.found("malformed-call", start, m.pos, tool=tool, reason=reason, without_parameter=True)
 
 
 def thought_of_call(m: Machine, text: str, name: str) -> None:
@@ -414,6 +527,15 @@ def _parts(call: TagCall, text: str) -> list[_Part] | None:
 
 _BEGIN = E.BEGINS | E.NAMES | E.HELD
 _OPENED = E.OPENS_VALUE | E.HELD
+_SPACED = [Rule(S.CALL, _BEGIN, begin_call, "an offered tool's tag starts a call", is_tool)]
+_ATTRIBUTES = [
+    Rule(S.TEXT, E.PROSE, tell_attributes, "parameters are elements here, not attributes", has_attributes)
+]
+_CLOSERS = [Rule(S.TEXT, E.PROSE, tell_named, "a call without a parameter that can be read", closes_named)]
+_OVER = [
+    Rule(S.DONE, E.NONE, tell_all_named, "the answer is over, and a call was meant", has_named),
+    Rule(S.DONE, E.NONE, ignore, "the answer is over"),
+]
 _OUTSIDE = [
     Rule(S.CALL, _BEGIN, begin_call, "an offered tool's tag starts a call", is_tool),
     Rule(S.THINKING, E.PROSE, prose, "the model thinks aloud", begins_thought),
@@ -435,15 +557,18 @@ TRANSITIONS = table(
         S.TEXT: (
             {
                 T.OPEN: _OUTSIDE,
-                T.END: Rule(S.DONE, E.NONE, ignore, "the answer is over"),
+                T.SPACED: _SPACED,
+                T.ATTRIBUTES: _ATTRIBUTES,
+                T.CLOSE: _CLOSERS,
+                T.END: _OVER,
             },
             Rule(S.TEXT, E.PROSE, prose, "text leaves at once"),
         ),
         S.THINKING: (
             {
-                T.OPEN: [Rule(S.THINKING, E.PROSE, thought_of_call, "a call that is only thought of", is_tool)],
+                T.OPEN: [Rule(S.THINKING, E.PROSE, thought_of_call, "a call that is only thought of", is_tool_on_line)],
                 T.CLOSE: [Rule(S.TEXT, E.PROSE, prose, "the thought is over", ends_thought)],
-                T.END: Rule(S.DONE, E.NONE, ignore, "the answer is over"),
+                T.END: _OVER,
             },
             Rule(S.THINKING, E.PROSE, prose, "a thought is text"),
         ),
@@ -451,12 +576,18 @@ TRANSITIONS = table(
             {
                 T.SPACE: Rule(S.CALL, E.HELD, hold, "whitespace before the first parameter"),
                 T.OPEN: [
+                    Rule(S.VALUE, _OPENED, open_parameter, "the first parameter, named like its tool", is_namesake),
                     Rule(S.CALL, E.GIVES_UP | _BEGIN, then(release, begin_call), "the same tag before it was only text", is_own),
                     Rule(S.VALUE, _OPENED, open_parameter, "the first parameter", is_new_parameter),
                     Rule(S.CALL, E.GIVES_UP | _BEGIN, then(release, begin_call), "the tag before it was only text", is_tool),
-                    Rule(S.VALUE, _OPENED, open_parameter, "a first parameter that the schema does not know"),
+                    Rule(S.VALUE, _OPENED, open_parameter, "a first parameter that the schema does not know",
+                         may_be_unknown_parameter),
+                ],
+                T.SPACED: [
+                    Rule(S.CALL, E.GIVES_UP | _BEGIN, then(release, begin_call), "the tag before it was only text", is_tool),
                 ],
                 T.CLOSE: [
+                    Rule(S.TEXT, E.GIVES_UP, call_needs_parameters, "a call without the parameters it needs", closes_too_early),
                     Rule(S.AFTER, E.COMPLETES, complete_empty_call, "a call without parameters", closes_call)
                 ],
                 T.END: _ENDS,
@@ -495,7 +626,6 @@ TRANSITIONS = table(
                     _EXAMPLE,
                     Rule(S.VALUE, E.ENDS_VALUE | _OPENED, next_parameter, "a parameter that is not given yet",
                          is_new_parameter),
-                    Rule(S.VALUE, E.ARGUMENT, data, "it was given before, so this is data", is_known_parameter),
                     Rule(S.VALUE, E.HELD, look_ahead, "a parameter if the whole element stands"),
                 ],
                 T.CLOSE: [
@@ -560,7 +690,10 @@ TRANSITIONS = table(
             {
                 T.SPACE: Rule(S.AFTER, E.PROSE, prose, "dropped, unless text follows"),
                 T.OPEN: _OUTSIDE,
-                T.END: Rule(S.DONE, E.NONE, ignore, "the answer is over"),
+                T.SPACED: _SPACED,
+                T.ATTRIBUTES: _ATTRIBUTES,
+                T.CLOSE: _CLOSERS,
+                T.END: _OVER,
             },
             Rule(S.TEXT, E.PROSE, prose, "text after a call"),
         ),
@@ -587,6 +720,7 @@ SYNTAX = TagSyntax(
     parameter=_parameter,
     call=_call,
     on_one_line=True,
+    nested=True,
 )
 
 
@@ -608,6 +742,47 @@ def taken(name: str) -> str:
 # -- mending
 
 _MENDING = TagMending(TAG_OPENED, TAG_OPENED, lambda key: f"</{key}>", lambda tool: f"</{tool}>")
+
+
+_ATTRIBUTE = re.compile(r"""([^\s=<>/"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_COMMENT = re.compile(r"\s*<!--.*?-->", re.DOTALL)
+
+
+def ideas(broken: Broken) -> Iterator[Edits]:
+    if broken.finding.values.get("attributes"):
+        return _elements_for_attributes(broken)
+    if broken.finding.values.get("without_parameter"):
+        return _with_parameter(broken)
+    return _MENDING.ideas(broken)
+
+
+def _elements_for_attributes(broken: Broken) -> Iterator[Edits]:
+    """`<read path="a"/>` as `<read><path>a</path></read>`."""
+    tag = TAG.match(broken.text)
+    if tag is None or not tag[4]:
+        return
+    name = tag[2]
+    children = "".join(f"<{key}>{one or other}</{key}>" for key, one, other in _ATTRIBUTE.findall(tag[4]))
+    closed = tag[4].rstrip().endswith("/") or f"</{name}>" not in broken.text
+    yield (put(0, tag.end(), f"<{name}>{children}" + (f"</{name}>" if closed else ""), broken.text),)
+
+
+def _with_parameter(broken: Broken) -> Iterator[Edits]:
+    """What stands between the tags as the parameter that the tool needs; without a comment before it."""
+    text = broken.text
+    tag = TAG.match(text)
+    tool = broken.tools.get(tag[2]) if tag is not None else None
+    if tag is None or tool is None:
+        return
+    comment = _COMMENT.match(text, tag.end())
+    if comment is not None:
+        yield (remove(tag.end(), comment.end(), text, f"after {tag[0]}"),)
+    end = text.find(f"</{tool.name}>", tag.end())
+    keys = tool.required if len(tool.required) == 1 else tuple(tool.properties)[:1]
+    call = f"</{tool.name}>"
+    for key in keys:
+        closer = insert(end, f"</{key}>", call) if end >= 0 else append(len(text), f"</{key}>{call}")
+        yield insert_after(tag.end(), f"<{key}>", tag[0]), closer
 
 
 def _renamed(text: str, old: str, new: str) -> Iterator[Edit]:
@@ -653,8 +828,8 @@ ROO_XML = Dialect(
         leak_mark(
             "<",
             rf"<(?P<name>{WORD})>(?=\s*(?:<(?P<child>{WORD})>|</(?P=name)>))",
-            "name, line and parameter",
+            "name and parameter",
         ),
     ),
-    mender=Mender(_MENDING.ideas, _renamed, on_own_line=True),
+    mender=Mender(ideas, _renamed),
 )

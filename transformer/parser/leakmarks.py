@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 # What makes a mark more than a tag that somebody names: its shape alone (tokens that nobody types); the name
-# of an offered tool, or a line of its own; the name of an offered tool at the start of a line; and that with
-# one of the tool's own parameters in it, for a shape that any XML has.
-Needs: TypeAlias = Literal["shape", "name or line", "name and line", "name, line and parameter"]
+# of an offered tool, or a line of its own; the name of an offered tool at the start of a line; and its name
+# with one of its own parameters in it, for a shape that any XML has.
+Needs: TypeAlias = Literal["shape", "name or line", "name and line", "name and parameter"]
 
 # Parts of patterns.
 NAME = r"[^<>\s]{1,256}"

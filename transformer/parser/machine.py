@@ -37,7 +37,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from transformer.journal import Journal
-from transformer.parser.output import Fences, Op, Prose
+from transformer.parser.output import Markdown, Op, Prose
 from transformer.policy import Policy
 from transformer.records import Effect, Span
 from transformer.values.schema import Tool
@@ -199,7 +199,7 @@ class Dialect:
     holds: Callable[[Machine, str, int], bool] = always
     leftover: Callable[[Machine, str], StrEnum] | None = None  # a beginning of a token at the end
     converts: bool = True  # False: the answer's bytes go on as they come
-    fenced: bool = False  # code fences make a difference
+    fenced: bool = False  # where a call stands in Markdown makes a difference
     spelling: Any = None  # the markers, where the table is a grammar's that several dialects share
     ids: Literal["generated", "upstream"] = "generated"
     own_json: bool = False  # arguments are JSON as the model wrote it
@@ -279,8 +279,9 @@ class Machine:
 
     __slots__ = (
         "_again", "_at", "_compiled", "_journal", "_lexicon", "_limit", "_loop", "_rest", "_rules", "_space",
-        "_starts", "_steady", "_text", "call", "channel", "choice", "dialect", "examples", "fences", "line",
-        "offered_until", "out", "pos", "prev", "prose", "received", "section", "settled", "state", "wrapped",
+        "_starts", "_steady", "_text", "call", "channel", "choice", "dialect", "examples", "line", "markdown",
+        "named", "offered_until", "out", "pos", "prev", "prose", "received", "section", "settled", "state",
+        "wrapped",
     )  # fmt: skip
 
     def __init__(self, dialect: Dialect, choice: Host, channel: str) -> None:
@@ -289,7 +290,7 @@ class Machine:
         self.channel = channel
         self.out: list[Op] = []
         self.prose = Prose(self.out, choice.policy.after_call == "drop", self._dropped)
-        self.fences = Fences()
+        self.markdown = Markdown()
         self._compiled = dialect.compiled
         self._text, self._space = dialect.text, dialect.space
         self._journal = choice.journal
@@ -299,6 +300,9 @@ class Machine:
         self.section: tuple[int, int] | None = None  # a section's first token, while it has no call
         self.examples = True  # nested examples are honoured
         self.offered_until = 0  # up to here only offered tools count
+        self.named: dict[
+            str, tuple[int, bool]
+        ] = {}  # tools whose tag stayed text: where, and alone on its line
         self.line = True  # the token that is being decided stands at the start of a line
         self._again: tuple[int, str] | None = None
         self._rest = ""
@@ -361,7 +365,7 @@ class Machine:
 
     def say_at(self, start: int, text: str) -> None:
         if self.dialect.fenced:
-            self.fences.feed(text)
+            self.markdown.feed(text)
         self.prose.text(start, text)
 
     def again(self, start: int, text: str) -> None:
@@ -409,9 +413,9 @@ class Machine:
         self._at = pos
         start = lexicon.find(text, pos)
         while start >= 0:
-            if start > pos and dialect.fenced and self.call is None and text[start - 1] in "\n\r":
-                return start, start, None, ""  # a fence may end in the text before it
             match = lexicon.token.match(text, start)
+            if start > pos and dialect.fenced and self.call is None and self._looks_back(text, start, match):
+                return start, start, None, ""
             if match:
                 if start > pos and self._steady is None:
                     return start, start, None, ""
@@ -422,6 +426,12 @@ class Machine:
                 return start, start, None, ""
             start = lexicon.find(text, match.end() if match else start + 1)
         return len(text), len(text), None, ""
+
+    def _looks_back(self, text: str, start: int, match: re.Match[str] | None) -> bool:
+        """The text before a token decides about it: a fence or code may begin or end there."""
+        if text[start - 1] in "\n\r":
+            return True
+        return match is not None and self.dialect.read(match)[1] in self.choice.tools
 
     def _is_plain(self, token: StrEnum, name: str, line: bool) -> bool:
         """The token does nothing else than the text around it."""
@@ -529,7 +539,8 @@ class Machine:
         twin._journal = choice.journal
         twin.out = self.out.copy()
         twin.prose = self.prose.clone(twin.out, twin._dropped)
-        twin.fences = self.fences.clone()
+        twin.markdown = self.markdown.clone()
+        twin.named = self.named.copy()
         twin.call = None if self.call is None else self.call.clone()
         return twin
 

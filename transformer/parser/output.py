@@ -164,34 +164,74 @@ class Prose:
         return twin
 
 
+# -- where in Markdown the prose stands
+
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)\Z")
+_LEADS = re.compile(r"\s*(?:(?:[-*+>]|\d{1,9}[.)])\s+)*\Z")
+_BACKTICKS = re.compile("`+")
 # A fence line is short; of a longer one the beginning tells all there is to know.
 _LINE_KEPT = 256
 
 
-class Fences:
-    """Sees every line of prose once. Only whole lines count, so a cut line cannot mislead it."""
+class Markdown:
+    """Follows the prose: whether it stands in a fenced block, or in code between backticks.
 
-    __slots__ = ("_fence", "_line")
+    Only whole lines open and close a fence, so that a cut line cannot mislead it. Code between backticks ends
+    with its line.
+    """
+
+    __slots__ = ("_code", "_fence", "_line", "_run")
 
     def __init__(self) -> None:
         self._line = ""
         self._fence = ""
+        self._code = 0  # how many backticks the open code began with
+        self._run = 0  # backticks at the end of what came so far, of which there may be more
 
     @property
-    def open(self) -> bool:
+    def fenced(self) -> bool:
         return bool(self._fence)
 
+    @property
+    def quoted(self) -> bool:
+        """What comes now stands in code between backticks."""
+        code = self._code
+        if self._run:
+            code = self._run if not code else 0 if code == self._run else code
+        return bool(code) and not self._fence
+
+    @property
+    def leads(self) -> bool:
+        """What comes now is the first on its line, but for blanks and the mark of a list."""
+        return len(self._line) < _LINE_KEPT and _LEADS.match(self._line) is not None
+
     def feed(self, text: str) -> None:
-        if "\n" not in text:
-            if len(self._line) < _LINE_KEPT:
-                self._line = (self._line + text)[:_LINE_KEPT]
-            return
-        first, *lines = text.split("\n")
-        self._end(self._line + first)
-        for line in lines[:-1]:
-            self._end(line)
-        self._line = lines[-1][:_LINE_KEPT]
+        if "\n" in text:
+            first, *lines = text.split("\n")
+            self._end(self._line + first)
+            for line in lines[:-1]:
+                self._end(line)
+            self._line, self._code, self._run = "", 0, 0
+            text = lines[-1]
+        if len(self._line) < _LINE_KEPT:
+            self._line = (self._line + text)[:_LINE_KEPT]
+        if "`" in text:
+            self._follow_code(text)
+        elif text:
+            self._end_run()
+
+    def _follow_code(self, text: str) -> None:
+        for match in _BACKTICKS.finditer(text):
+            if match.start():
+                self._end_run()
+            self._run += len(match[0])
+            if match.end() < len(text):
+                self._end_run()
+
+    def _end_run(self) -> None:
+        if self._run:
+            self._code = self._run if not self._code else 0 if self._code == self._run else self._code
+            self._run = 0
 
     def _end(self, line: str) -> None:
         match = _FENCE.match(line[:_LINE_KEPT])
@@ -204,7 +244,8 @@ class Fences:
         elif fence.startswith(self._fence) and not info.strip():
             self._fence = ""
 
-    def clone(self) -> Fences:
-        twin = Fences()
+    def clone(self) -> Markdown:
+        twin = Markdown()
         twin._line, twin._fence = self._line, self._fence
+        twin._code, twin._run = self._code, self._run
         return twin

@@ -179,8 +179,24 @@ class TagCall(OpenCall):
     """
 
     __slots__ = (
-        "ahead", "arguments", "call_closer", "closer", "depth", "elements", "end", "given", "key",
-        "key_start", "offered", "pair", "past", "region", "region_start", "tool", "unsent", )  # fmt: skip
+        "ahead",
+        "arguments",
+        "call_closer",
+        "closer",
+        "depth",
+        "elements",
+        "end",
+        "given",
+        "key",
+        "key_start",
+        "leads",
+        "offered",
+        "pair",
+        "past",
+        "region",
+        "region_start",
+        "tool",
+        "unsent", )  # fmt: skip
 
     def __init__(
         self,
@@ -191,8 +207,10 @@ class TagCall(OpenCall):
         closer: str | None = None,
         call_closer: str | None = None,
         verbatim: bool = False,
+        leads: bool = True,
     ) -> None:
         super().__init__(m, name, start, live)
+        self.leads = leads  # its tag is the first on its line
         self.closer = closer
         self.call_closer = call_closer or f"</{name}>"
         self.tool: Tool | None = m.tool(name)

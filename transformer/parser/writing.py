@@ -72,6 +72,7 @@ class TagSyntax:
     call: Callable[[str, Sequence[str]], str]
     on_one_line: bool  # a short string stands directly between its tags
     verbatim: bool = False  # every string does, and none loses a newline when it is read
+    nested: bool = False  # lists and objects are nested tags wherever those read back as what they are
 
 
 def tag_writer(syntax: TagSyntax, between: str) -> Writer:
@@ -92,7 +93,7 @@ def _compose(
     if found is None:
         raw = _SURROGATE.sub("\ufffd", arguments)
         return syntax.call(name, [raw]), [note("arguments-not-json", tool=name)]
-    texts = {member.key: _text(member, syntax) for member in found}
+    texts = {member.key: _text(member, syntax, tools.get(name)) for member in found}
     reading = {member.key: _read(syntax, member, texts[member.key], tools.get(name)) for member in found}
     told = [
         _changed(syntax, name, member, reading[member.key])
@@ -114,8 +115,12 @@ def _write(syntax: TagSyntax, name: str, texts: Mapping[str, str]) -> str:
     return syntax.call(name, [syntax.parameter(key, text) for key, text in texts.items()])
 
 
-def _text(member: Member, syntax: TagSyntax) -> str:
+def _text(member: Member, syntax: TagSyntax, tool: Tool | None) -> str:
     """The value between its tags. The reader takes one newline off each end, so one is put there."""
+    if syntax.nested and isinstance(member.value, list | dict) and member.value:
+        tags = nested_tags(member.value, _literal)
+        if _read(syntax, member, tags, tool) == member.value:
+            return tags
     if not isinstance(member.value, str):
         return member.raw
     # Half of a surrogate pair cannot be sent to anybody; the comparison tells that it changed.
@@ -124,6 +129,34 @@ def _text(member: Member, syntax: TagSyntax) -> str:
         return text
     # After a lone CR a line feed would look like the second half of one newline.
     return f"\n{text}\r\n" if text.endswith("\r") else f"\n{text}\n"
+
+
+_TAG_NAME = re.compile(r"[^\s<>/]+")
+
+
+def nested_tags(value: Any, plain: Callable[[Any], str], level: int = 1) -> str:
+    """A list or an object as the elements that models are taught; `plain` writes all other values."""
+    members = [("item", item) for item in value] if isinstance(value, list) else list(value.items())
+    lines = []
+    for name, item in members:
+        if not _TAG_NAME.fullmatch(name):
+            return plain(value)
+        nested = isinstance(item, list | dict) and item
+        inner = nested_tags(item, plain, level + 1).rstrip() if nested else plain(item)
+        end = f"\n{'  ' * level}" if inner.startswith("\n") else ""
+        lines.append(f"\n{'  ' * level}<{name}>{inner}{end}</{name}>")
+    return "".join(lines) + "\n"
+
+
+def _literal(value: Any) -> str:
+    """A value as `parsed` gives it, in which numbers are their text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | dict):
+        return (
+            "[]" if value == [] else "{}" if value == {} else "\0"
+        )  # which no tag can hold: it reads otherwise
+    return _words(value)
 
 
 def _read(syntax: TagSyntax, member: Member, text: str, tool: Tool | None) -> Any:

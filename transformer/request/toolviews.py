@@ -13,7 +13,7 @@ from typing import Any
 
 from transformer.jsonscan import parsed
 from transformer.parser.machine import Dialect
-from transformer.parser.writing import TagSyntax
+from transformer.parser.writing import TagSyntax, nested_tags
 from transformer.request.offer import Offer, json_of, key_of
 from transformer.request.writing import reads_back, written_call
 from transformer.values.convert import convert
@@ -241,7 +241,6 @@ def _object(schema: Mapping[str, Any], root: Any, level: int) -> dict[str, Any]:
     return {name: example(name, properties[name], root, level + 1) for name in names}
 
 
-_TAG = re.compile(r"[^\s<>/]+")
 _LONG_TEXTS = {"content", "contents", "code", "diff", "patch", "body"}
 # Parameters inside parameters are described as deep as people write them.
 _MOST_NESTED_VIEWS = 3
@@ -384,26 +383,11 @@ def _reads_back(tool: Tool, text: str, values: Mapping[str, Any], dialect: Diale
 def _shown(name: str, value: Any) -> str:
     if isinstance(value, str):
         return f"\n{value}\n" if name.lower() in _LONG_TEXTS or "\n" in value else value
-    text = _tags(value, 1)
-    return f"{text}\n" if text.startswith("\n") else text
+    return nested_tags(value, _plain) if _is_nested(value) and value else _plain(value)
 
 
 def _is_nested(value: Any) -> bool:
     return isinstance(value, list | dict)
-
-
-def _tags(value: Any, level: int) -> str:
-    if not isinstance(value, list | dict) or not value:
-        return _plain(value)
-    members = [("item", item) for item in value] if isinstance(value, list) else list(value.items())
-    if not all(_TAG.fullmatch(name) for name, _ in members):
-        return json_of(value)
-    lines = []
-    for name, item in members:
-        inner = _tags(item, level + 1)
-        end = f"\n{'  ' * level}" if inner.startswith("\n") else ""
-        lines.append(f"\n{'  ' * level}<{name}>{inner}{end}</{name}>")
-    return "".join(lines)
 
 
 def _is(value: Any, read: str) -> bool:
