@@ -1,5 +1,4 @@
-"""JSON text while it arrives: where it is in strings and brackets, the members of the outermost object, its
-end.
+"""JSON text while it arrives: where it is in strings and brackets, its outermost members, its end.
 
 `JsonScanner` is the one reader of brackets in this package. It keeps no text, looks at each character
 once, and trusts nothing: what is not JSON at all only gives other numbers. `members` and `parsed` read a
@@ -11,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 import orjson
@@ -22,8 +20,7 @@ _BRACKET = re.compile(r'["{}\[\]]')
 _AT_TOP = re.compile(r'["{}\[\],:]|[^\s"{}\[\],:]')
 
 
-@dataclass(slots=True)
-class MemberSpan:
+class MemberSpan(NamedTuple):
     """A member of the outermost object: its key, and where its value starts and ends; -1 while that is
     open.
     """
@@ -164,7 +161,7 @@ class JsonScanner:
             self._top = "value"
         elif sign in ",}":
             if self._top == "comma" and self.members and self.members[-1].end < 0:
-                self.members[-1].end = place
+                self.members[-1] = self.members[-1]._replace(end=place)
             self._top = "key"
             if sign == "}":
                 self._close(sign)
@@ -177,7 +174,7 @@ class JsonScanner:
         for slot in JsonScanner.__slots__:
             setattr(twin, slot, getattr(self, slot))
         twin.stack = self.stack.copy()
-        twin.members = [MemberSpan(one.key, one.start, one.end) for one in self.members]
+        twin.members = self.members.copy()
         twin._key_parts = None if self._key_parts is None else self._key_parts.copy()
         return twin
 

@@ -174,7 +174,7 @@ CASES = [
         asked=ASKED,
         upstream=plain(f'{BEGIN}{CALL}functions.bash:0{ARGUMENTS}{{"command": "ls -', finish="length"),
         gets=Outcome(calls=[("bash", '{"command": "ls -')], finish="length", ids=["functions.bash:0"]),
-        findings=["truncated-call"],
+        findings=["truncated-call", "cut-after-call"],
     ),
     Case(
         "truncated-arguments-repaired",

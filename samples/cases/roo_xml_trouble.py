@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from samples.cases.case import Case, Outcome
-from samples.cases.tools import EXECUTE, LIST_FILES, READ_FILE, WRITE_TO_FILE
+from samples.cases.tools import EXECUTE, LIST_FILES, READ_FILE, SKILL, WRITE_TO_FILE
 from samples.cases.upstream import Thinks, bursts, letters, lines, plain, together, vllm
 
 UNCLOSED = lines("I'll read the file.", "", "<read_file>", "<path>src/main.py", "</read_file>")
@@ -71,7 +71,7 @@ CASES = [
         tools=[READ_FILE],
         upstream=plain(f"{READ_MAIN}\n\nThe file will", finish="length"),
         gets=Outcome(calls=[CALL_MAIN], finish="length"),
-        findings=["text-after-call"],
+        findings=["text-after-call", "cut-after-call"],
     ),
     Case(
         "several-calls",
@@ -243,10 +243,94 @@ CASES = [
     ),
     Case(
         "same-parameter-twice",
-        "`<path>` given twice: a string cannot repeat, so the second tag is data of the first value.",
+        "`<path>` given twice: the first value counts, with a warning.",
         tools=[READ_FILE],
         upstream=plain(lines("<read_file>", "<path>a.py</path>", "<path>b.py</path>", "</read_file>")),
-        gets=Outcome(calls=[("read_file", {"path": "a.py</path>\n<path>b.py"})]),
+        gets=Outcome(calls=[("read_file", {"path": "a.py"})]),
+        findings=["duplicate-parameter"],
+    ),
+    Case(
+        "own-tag-in-value",
+        "A value that has its own tags in the middle of text: data, as it stands.",
+        tools=[READ_FILE],
+        upstream=plain(
+            lines("<read_file>", "<path>a</path>", "<path>b</path> and more</path>", "</read_file>")
+        ),
+        gets=Outcome(calls=[("read_file", {"path": "a</path>\n<path>b</path> and more"})]),
+    ),
+    Case(
+        "call-in-a-sentence",
+        "A call after words on the same line: an offered tool's tag counts wherever it stands.",
+        tools=[READ_FILE],
+        upstream=plain("Let me read it. <read_file><path>src/main.py</path></read_file>"),
+        gets=Outcome("Let me read it.", calls=[CALL_MAIN]),
+    ),
+    Case(
+        "call-indented-in-a-list",
+        "A call after the mark of a list, its children indented, with blanks before the end of its tag.",
+        tools=[READ_FILE],
+        upstream=plain(
+            lines("First:", "1. <read_file >", "     <path>src/main.py</path>", "   </read_file>")
+        ),
+        gets=Outcome("First:\n1.", calls=[CALL_MAIN]),
+    ),
+    Case(
+        "call-in-backticks",
+        "A call between backticks is quoted, not made: text, and nobody is told.",
+        tools=[READ_FILE],
+        upstream=plain("Write `<read_file><path>src/main.py</path></read_file>` to read a file."),
+        gets=Outcome("Write `<read_file><path>src/main.py</path></read_file>` to read a file."),
+    ),
+    Case(
+        "no-parameter-tag",
+        "The value stands in the call without a tag of its own: text, with the reason.",
+        tools=[READ_FILE],
+        upstream=plain(lines("<read_file>", "src/main.py", "</read_file>")),
+        gets=Outcome("<read_file>\nsrc/main.py\n</read_file>"),
+        findings=["malformed-call"],
+    ),
+    Case(
+        "comment-before-parameter",
+        "A comment stands where the first parameter should: text, with the reason.",
+        tools=[READ_FILE],
+        upstream=plain(
+            lines("<read_file>", "<!-- the main one -->", "<path>src/main.py</path>", "</read_file>")
+        ),
+        gets=Outcome("<read_file>\n<!-- the main one -->\n<path>src/main.py</path>\n</read_file>"),
+        findings=["malformed-call"],
+    ),
+    Case(
+        "attributes",
+        "The parameter is an attribute of the tool's tag: text, with the reason.",
+        tools=[READ_FILE],
+        upstream=plain('<read_file path="src/main.py"/>'),
+        gets=Outcome('<read_file path="src/main.py"/>'),
+        findings=["malformed-call"],
+    ),
+    Case(
+        "needs-a-parameter",
+        "A call without the parameter that it needs is text, with the reason.",
+        tools=[READ_FILE],
+        upstream=plain("<read_file></read_file>"),
+        gets=Outcome("<read_file></read_file>"),
+        findings=["malformed-call"],
+    ),
+    Case(
+        "missing-parameter",
+        "A call that lacks one of the parameters it needs goes out as it is, and is not a good one.",
+        tools=[WRITE_TO_FILE],
+        asked="Write the file.",
+        upstream=plain(lines("<write_to_file>", "<path>a.py</path>", "</write_to_file>")),
+        gets=Outcome(calls=[("write_to_file", {"path": "a.py"})]),
+        findings=["missing-parameter"],
+    ),
+    Case(
+        "parameter-named-like-its-tool",
+        "A parameter that has its tool's own name: a call like any other.",
+        tools=[SKILL],
+        asked="Load the skill for PDFs.",
+        upstream=plain(lines("<skill>", "<skill>pdf</skill>", "</skill>")),
+        gets=Outcome(calls=[("skill", {"skill": "pdf"})]),
     ),
     Case(
         "value-of-wrong-type",

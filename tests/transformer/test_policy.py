@@ -94,6 +94,11 @@ DEFAULTS: dict[str, JSON] = {
         "malformed": "text",
         "calls": "all", "arguments": "stream", "after_call": "keep",
     },
+    "glm": {
+        "tools": "template", "channels": ("content", "reasoning"), "unknown_tools": "call",
+        "malformed": "text",
+        "calls": "all", "arguments": "whole", "after_call": "keep",
+    },
     "passthrough": {"tools": "pass", "channels": ()},
 }  # fmt: skip
 SHARED = {"finish_reason": "rewrite", "text_channel": "same", "max_call_bytes": 16 * 1024 * 1024}

@@ -1,6 +1,4 @@
-"""Upstream's events: what each of them says, whatever its server's habits, told to the answer it is
-part of.
-"""
+"""Upstream's events: what each of them says, whatever its server's habits, told to its answer."""
 
 from __future__ import annotations
 

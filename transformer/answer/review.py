@@ -1,6 +1,4 @@
-"""A review of a whole answer: what its conversion did not name, such as calls that reached the client
-as text.
-"""
+"""A review of a whole answer: what its conversion did not name, such as calls that stayed text."""
 
 from __future__ import annotations
 

@@ -251,7 +251,7 @@ def is_own_streamed(m: Machine, name: str) -> bool:
 
 @guard("it is an offered tool's, at the start of a line, and the client has a part of the call")
 def is_tool_streamed(m: Machine, name: str) -> bool:
-    return is_streamed.holds(m, name) and is_tool.holds(m, name)
+    return is_streamed.holds(m, name) and is_tool_on_line.holds(m, name)
 
 
 @guard("it is a parameter that this call may still have")
@@ -676,7 +676,7 @@ TRANSITIONS = table(
                     _EXAMPLE,
                     Rule(S.VALUE, E.ARGUMENT, data, "a parameter's tag, so it was data", is_known_parameter),
                     Rule(S.CALL, E.CUTS | _BEGIN, then(cut_off, begin_call), "the call before it was malformed and stays cut", is_tool_streamed),
-                    Rule(S.CALL, E.GIVES_UP | _BEGIN, then(break_off, begin_call), "the call before it was malformed", is_tool),
+                    Rule(S.CALL, E.GIVES_UP | _BEGIN, then(break_off, begin_call), "the call before it was malformed", is_tool_on_line),
                 ],
                 T.CLOSE: [
                     Rule(S.BROKEN, E.HELD, hold, "data, unless another tool's tag follows", closes_call_on_line),

@@ -1,6 +1,4 @@
-"""The grammar of JSON arguments: calls whose arguments are the model's own JSON text, passed on as
-written.
-"""
+"""A call whose arguments are the model's own JSON text, passed on as it was written."""
 
 from __future__ import annotations
 

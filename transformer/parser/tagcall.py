@@ -1,5 +1,4 @@
-"""The tag grammar: calls whose parameters are elements, `<name>value</name>` or
-`<parameter=name>value</parameter>`.
+"""A call whose parameters are tags, `<name>value</name>` or `<parameter=name>value</parameter>`.
 
 The hard question of this grammar is where a value ends, because a value may contain anything, its own
 closing tag included. A closing tag ends the value only if structure follows it, so what is read after it

@@ -1,6 +1,4 @@
-"""Mending calls of the tag grammar: closing tags that are missing, values of the wrong type, examples
-left open.
-"""
+"""Mending calls in tags: closing tags that are missing, values of the wrong type, examples left open."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def _text(member: Member, syntax: TagSyntax, tool: Tool | None) -> str:
     """The value between its tags. The reader takes one newline off each end, so one is put there."""
     if syntax.nested and isinstance(member.value, list | dict) and member.value:
         tags = nested_tags(member.value, _literal)
-        if _read(syntax, member, tags, tool) == member.value:
+        if not _SURROGATE.search(tags) and _read(syntax, member, tags, tool) == member.value:
             return tags
     if not isinstance(member.value, str):
         return member.raw
@@ -171,6 +171,8 @@ def _is_plain(syntax: TagSyntax, name: str, texts: Mapping[str, str], tool: Tool
     """Nothing in it can be mistaken for structure, so that it need not be read back to be sure."""
     if tool is None or name in texts or not all(map(syntax.name.fullmatch, (name, *texts))):
         return False
+    if tool.required and not texts:
+        return False  # some readers want a parameter then
     return all(tool.knows(key) and "<" not in text for key, text in texts.items())
 
 

@@ -26,9 +26,12 @@ KIMI_ARGUMENTS: dict[str, str] = {
 @pytest.mark.parametrize("arguments", KIMI_ARGUMENTS.values(), ids=KIMI_ARGUMENTS)
 def test_kimi_k2(arguments: str) -> None:
     text = f"{BEGIN}functions.read:0{ARGS}{arguments}{END}"
+    # The arguments go out as they are, whether they suit the tool or not.
+    misfits = {"missing-parameter", "value-not-of-type"}
     for size in (1, 2, 3, 7, len(text)):
         got, transformer = run("kimi-k2", stream_of(text, size), tools=TOOLS)
-        assert (got.content, got.calls, codes(transformer)) == ("", [("read", arguments)], [])
+        assert (got.content, got.calls) == ("", [("read", arguments)])
+        assert set(codes(transformer)) <= misfits
     assert check_every_split("kimi-k2", deltas(text), tools=TOOLS).calls == [("read", arguments)]
 
 

@@ -73,7 +73,7 @@ QWEN: dict[str, Row] = {
         "<function=edit><parameter=tags>x</parameter><parameter=tags>y</parameter></function>",
         "",
         [("edit", {"tags": ["x", "y"]})],
-        [],
+        ["missing-parameter"],
     ),
     "a tool without schema": (
         "<function=free>\n<parameter=x>1</parameter>\n<parameter=y>2</parameter></function>",
@@ -98,7 +98,7 @@ QWEN: dict[str, Row] = {
         "<tool_call>\n<function=read>\n</tool_call>",
         "",
         [("read", {})],
-        ["repaired-call"],
+        ["repaired-call", "missing-parameter"],
     ),
     "</tool_call> is missing": (f"{READ_B}\nbye", "\nbye", B, []),
     "</tool_call> is missing before a call": (

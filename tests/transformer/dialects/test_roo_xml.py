@@ -102,17 +102,23 @@ ROO: dict[str, Row] = {
         written("x</content>\n<path>b</path>"),
         [],
     ),
-    "the open parameter's own tag": (
+    "the same parameter twice: the first counts": (
         f"{HEAD}x</content>\n<content>y{TAIL}",
         "",
-        written("x</content>\n<content>y"),
+        written("x"),
+        ["duplicate-parameter"],
+    ),
+    "the open parameter's own tag in the middle of its text": (
+        f"{HEAD}x</content>\n<content>y</content> z{TAIL}",
+        "",
+        written("x</content>\n<content>y</content> z"),
         [],
     ),
     "a parameter behind text": (
         "<write>\n<content>x</content> y\n<path>a</path>\n</content>\n</write>",
         "",
         [("write", {"content": "x</content> y\n<path>a</path>"})],
-        [],
+        ["missing-parameter"],
     ),
     # (arrays may repeat)
     "an array that repeats": (

@@ -126,7 +126,7 @@ def test_what_goes_up_unchanged_is_not_said_to_be_left_out(policy: str):
         ),
         (
             "tool-not-understood",
-            "tool 2 of the request is no function with a name; the server gets it as it is",
+            "tool 2 of the request is not a function with a name; the server gets it as it is",
         ),
     ]
 

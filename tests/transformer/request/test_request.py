@@ -405,8 +405,8 @@ def test_a_result_whose_call_is_gone_is_told(id: Any):
     [
         ('{"filePath": "/a', '{"filePath": "/a', ["arguments-not-json"]),
         ("[]", "[]", ["arguments-not-json"]),
-        ("", "", []),
-        (None, "", []),
+        ("", "", ["call-not-carried"]),
+        (None, "", ["call-not-carried"]),
         ({"filePath": "/a"}, "<filePath>/a</filePath>", []),
         ('{"limit": "many"}', "<limit>many</limit>", []),
         ('{"limit": "5"}', "<limit>5</limit>", ["value-not-carried"]),
