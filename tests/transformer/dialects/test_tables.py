@@ -32,6 +32,8 @@ EACH = pytest.mark.parametrize("dialect", ALL, ids=[dialect.name for dialect in 
 TOOLS = [
     tool("read", {"path": {"type": "string"}, "limit": {"type": "integer"}}, required=["path"]),
     tool("bash", {"command": {"type": "string"}}),
+    tool("now", {}),
+    tool("skill", {"skill": {"type": "string"}}),
 ]
 
 # The tables as they are written down
@@ -118,6 +120,12 @@ def test_there_are_words_for_every_state_and_token(dialect: Dialect) -> None:
 # The real machine, driven over texts of all kinds, whole and cut short
 
 ROO = [
+    "Hi. <now></now> and <read></read>",
+    "<skill><skill>pdf</skill></skill>",
+    'See <read path="a"/> and <bash>ls</bash>',
+    "<bash>\nls",
+    "<read >\n<path>a</path></read>",
+    "<read>\n<read >\n<path>a</path></read>",
     "Reading.\n<read>\n<path>a</path>\n<limit>3</limit>\n</read>\n",
     "<bash></bash>",
     "<think>\nPerhaps\n<read>\n<path>a</path>\n</read>?\n</think>\n<bash></bash>",
