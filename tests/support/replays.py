@@ -41,7 +41,7 @@ class Replayer:
 
     @property
     def step(self) -> int:
-        return self.screen.replay.step
+        return self.screen.model.step
 
     def pane(self, pane: Pane) -> TapePane:
         return self.screen.view.panes[pane]
@@ -94,8 +94,8 @@ class Replayer:
         """Back on the replay screen, with a tape that is all read."""
         await self.until(lambda: isinstance(self.app.screen, ReplayScreen), "the replay screen")
         await self.until(lambda: self.screen.player is not None, "a tape is open")
-        await self.until(lambda: (source := self.screen.view.source) and not source.behind, "it is read")
-        await self.until(lambda: not self.screen.trials._busy, "the change is made")
+        await self.until(lambda: (source := self.screen.view.tape.source) and not source.behind, "it is read")
+        await self.until(lambda: not self.screen.model.trying, "the change is made")
         await self.pilot.pause()
         return self.screen
 

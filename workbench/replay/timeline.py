@@ -108,7 +108,15 @@ class Timeline:
 
         Everything but bytes is counted from 1, as the screen shows it. A UserError says what is possible.
         """
-        return _Destinations(self, here).find(text)
+        return next(place for place in self.find(text, here) if place is not None)
+
+    def find(self, text: str, here: int) -> Iterator[Destination | None]:
+        """The same in slices, as `search`."""
+        counted = _COUNTED.fullmatch(text.strip().lower())
+        if counted is not None and counted[1] == "call":
+            while len(self.calls) < _number(counted[2]) and not self.assembly.catch_up(_SLICE):
+                yield None
+        yield _Destinations(self, here).find(text)
 
 
 def _nearest(
@@ -224,9 +232,6 @@ class _Destinations:
             event = player.event(number - 1)
             assert event is not None
             return Destination(player.step_of_read(player.read_at(event.end - 1)), event.start)
-        if what == "call":
-            while len(self._timeline.calls) < number and not self._timeline.catch_up(_SLICE):
-                pass
         steps = self._timeline.calls if what == "call" else player.finding_steps.all
         _check(what, number, len(steps))
         return Destination(steps[number - 1])

@@ -49,7 +49,7 @@ def after(*keys: str, sample: str = SAMPLES[0]) -> Callable[[Pilot[Any]], Awaita
         screen = await _stream_screen(pilot)
         name = f"{99 - SAMPLES.index(sample):06}-{sample.replace('/', '-')}.jsonl"
         screen.choose(screen.library / "tapes" / "2026-11-16" / name)
-        await _settle(pilot, lambda: screen.view.path is not None and screen.view.path.name == name)
+        await _settle(pilot, lambda: screen.view.tape.path is not None and screen.view.tape.path.name == name)
         await _settle(pilot, lambda: screen.player is not None and screen.player.complete)
         for key in keys:
             await pilot.press(key)
@@ -105,9 +105,9 @@ def stepping(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
         for key in keys:
             await pilot.press(key)
             await pilot.pause(0.05)
-        await _settle(pilot, lambda: not screen.trials._busy)
+        await _settle(pilot, lambda: not screen.model.trying)
         panes = screen.view.panes  # what changed is found out in the background
-        await _settle(pilot, lambda: not screen.trials.active or all(pane.changed for pane in panes))
+        await _settle(pilot, lambda: not screen.model.is_variant or all(pane.changed for pane in panes))
         await pilot.pause(0.3)
 
     return run

@@ -4,7 +4,7 @@ views that open over it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import ClassVar
@@ -15,10 +15,10 @@ from textual.events import Resize
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
-from workbench.analysis.explain.bytes import explain_byte
 from workbench.analysis.explain.rows import explain_row
-from workbench.analysis.explain.trace import Remedy
+from workbench.analysis.explain.trace import Explanation, Remedy
 from workbench.analysis.variants.changes import Change
+from workbench.errors import UserError
 from workbench.files import save
 from workbench.replay.player import Pane, Player
 from workbench.ui.screens.detail import DetailScreen, DifferenceScreen, WhyScreen
@@ -27,90 +27,7 @@ from workbench.ui.screens.table import TableScreen
 from workbench.ui.screens.view import HelpScreen
 from workbench.ui.widgets.bars import SEARCH, PaneTabs, PromptBar, Question
 from workbench.ui.widgets.exchangeview import ExchangeView
-from workbench.ui.widgets.panes import TapePane
 from workbench.ui.widgets.rowpane import RowPane, first_match, texts_of
-
-
-class ViewOpener:
-    """Opens a view for what is selected now."""
-
-    def __init__(self, screen: ExchangeScreen) -> None:
-        self._screen = screen
-
-    def detail(self) -> None:
-        """Of the selected row of the focused pane, or of the machine pane."""
-        screen, player = self._screen, self._screen.player
-        focused = screen.focused
-        pane = focused if isinstance(focused, TapePane) else screen.view.panes[Pane.MACHINE]
-        if player is not None and 0 <= pane.cursor < pane.count():
-            screen.app.push_screen(DetailScreen(player, pane.PANE, pane.cursor), self._select)
-            screen.did("detail")
-
-    def _select(self, place: tuple[Pane, int] | None) -> None:
-        if place is not None:
-            self._screen.view.show_row(*place)
-
-    def request(self) -> None:
-        screen, player = self._screen, self._screen.player
-        if player is not None:
-            screen.app.push_screen(RequestScreen(player, screen.library), self._resent)
-            screen.did("request")
-
-    def _resent(self, resent: Resent | None) -> None:
-        if resent is not None:
-            self._screen.resent(resent.id)
-
-    def table(self) -> None:
-        screen, player = self._screen, self._screen.player
-        if player is not None and player.steps:
-            machine = screen.view.panes[Pane.MACHINE]
-            rows = player.rows(Pane.MACHINE)
-            now = player.steps - 1 if screen.view.at is None else screen.view.at
-            step = rows.steps[machine.cursor] if 0 <= machine.cursor < len(rows) else now
-            screen.app.push_screen(TableScreen(player, step), self._go_to)
-            screen.did("table")
-
-    def _go_to(self, step: int | None) -> None:
-        if step is not None:
-            self._screen.view.go_to(step)
-
-    def why(self) -> None:
-        """Of the byte that was gone to, else of the selected row."""
-        screen, player = self._screen, self._screen.player
-        if player is None:
-            return
-        byte, step = screen.view.byte, screen.view.selected_step()
-        if byte is not None:
-            why = explain_byte(player, byte)
-        elif step is not None:
-            why = explain_row(player, *player.place(step))
-        else:
-            screen.notify("nothing has happened yet", timeout=2)
-            return
-        screen.app.push_screen(WhyScreen(why), self._try)
-        screen.did("why")
-
-    def _try(self, remedy: Remedy | None) -> None:
-        if remedy is not None:
-            self._screen.attempt(remedy.changes)
-
-    def difference(self) -> None:
-        """What was sent then and what would be sent today, from where they part."""
-        screen, player = self._screen, self._screen.player
-        found = player.difference if player is not None else None
-        if player is None or found is None:
-            never = screen.view.path is None or (player is not None and "variant_of" in player.header)
-            said = "this was never sent" if never else "today's code sends exactly what is on the tape"
-            screen.notify(said, timeout=3)
-            return
-        if found.read >= 0:
-            screen.view.go_to(player.rows(Pane.UPSTREAM).steps[player.rows_of_reads[found.read]])
-        screen.app.push_screen(DifferenceScreen(found))
-
-    def help(self) -> None:
-        self._screen.app.push_screen(HelpScreen(self._screen))
-        self._screen.did("help")
-
 
 _WIDE, _MIDDLE = 160, 100
 
@@ -160,11 +77,19 @@ class ExchangeScreen(Screen[None]):
         self.view = view
         self._tabs = PaneTabs(first=first_digit)
         self._prompt = PromptBar()
-        self._opener = ViewOpener(self)
         self._search = ""
         self._said = ("", 0.0)  # what was told last, and until when it is seen
         self._searched: RowPane = view.panes[0]
         self._asked_in: RowPane = view.panes[0]  # where the focus goes when the prompt closes
+        self._answered: Callable[[str], None] = self._search_for  # what is done with what was typed
+        self._views: dict[str, Callable[[], None]] = {
+            "detail": self._open_detail,
+            "why": self._open_why,
+            "request": self._open_request,
+            "table": self._open_table,
+            "help": self._open_help,
+            "difference": self._open_difference,
+        }
 
     @property
     def parts(self) -> tuple[RowPane, ...]:
@@ -296,19 +221,91 @@ class ExchangeScreen(Screen[None]):
     # -- views
 
     def action_open(self, view: str) -> None:
-        getattr(self._opener, view)()
+        """Open a view for what is selected now."""
+        self._views[view]()
 
     def on_row_pane_opened(self, event: RowPane.Opened) -> None:
         event.stop()
         self.action_open("detail")
 
-    def attempt(self, changes: Sequence[Change]) -> None:
-        """See what a change leads to."""
-        raise NotImplementedError
+    def _open_detail(self) -> None:
+        """Of the selected row of the focused pane, or of the machine pane."""
+        player, pane = self.player, self.view.chosen_pane
+        if player is not None and 0 <= pane.cursor < pane.count():
+            self.app.push_screen(DetailScreen(player, pane.PANE, pane.cursor), self._select)
+            self.did("detail")
+
+    def _select(self, place: tuple[Pane, int] | None) -> None:
+        if place is not None:
+            self.view.show_row(*place)
+
+    def _open_request(self) -> None:
+        if self.player is not None:
+            self.app.push_screen(RequestScreen(self.player, self.library), self._note_resent)
+            self.did("request")
+
+    def _note_resent(self, resent: Resent | None) -> None:
+        if resent is not None:
+            self.resent(resent.id)
 
     def resent(self, id: str) -> None:
         """A request was sent again; the new exchange has this id."""
         self.notify("sent; the new exchange is in the library", timeout=4)
+
+    def _open_table(self) -> None:
+        """At the selected row of the machine pane."""
+        player = self.player
+        if player is None or not player.steps:
+            return
+        row, rows = self.view.panes[Pane.MACHINE].cursor, player.rows(Pane.MACHINE)
+        now = player.steps - 1 if self.view.tape.at is None else self.view.tape.at
+        step = rows.steps[row] if 0 <= row < len(rows) else now
+        self.app.push_screen(TableScreen(player, step), self._go_to_use)
+        self.did("table")
+
+    def _go_to_use(self, step: int | None) -> None:
+        if step is not None:
+            self.view.go_to(step)
+
+    def _open_why(self) -> None:
+        why = self.explanation()
+        if why is not None:
+            self.app.push_screen(WhyScreen(why), self._try)
+            self.did("why")
+
+    def explanation(self) -> Explanation | None:
+        """Of the selected row; None, which is told, where there is nothing to explain."""
+        step = self.view.selected_step()
+        if self.player is not None and step is not None:
+            return explain_row(self.player, *self.player.place(step))
+        if self.player is not None:
+            self.notify("nothing has happened yet", timeout=2)
+        return None
+
+    def _try(self, remedy: Remedy | None) -> None:
+        if remedy is not None:
+            self.attempt(remedy.changes)
+
+    def attempt(self, changes: Sequence[Change]) -> None:
+        """See what a change leads to."""
+        raise NotImplementedError
+
+    def _open_difference(self) -> None:
+        """What was sent then and what would be sent today, from where they part."""
+        player = self.player
+        found = player.difference if player is not None else None
+        if player is None or found is None:
+            never = self.view.tape.path is None or (player is not None and "variant_of" in player.header)
+            said = "this was never sent" if never else "today's code sends exactly what is on the tape"
+            self.notify(said, timeout=3)
+            return
+        if found.read >= 0:
+            self.view.go_to(player.step_of_read(found.read))
+        self.app.push_screen(DifferenceScreen(found))
+
+    def _open_help(self) -> None:
+        self.app.push_screen(HelpScreen(self))
+        self.did("help")
 
     def action_proof(self) -> None:
         if self.view.go_to_proof():
@@ -316,32 +313,39 @@ class ExchangeScreen(Screen[None]):
         else:
             self.notify("there is nothing to prove", timeout=2)
 
+    # -- asking
+
+    def ask(self, question: Question, answered: Callable[[str], None], text: str = "") -> None:
+        """In the line at the bottom. A UserError of `answered` is shown beside what was typed."""
+        if isinstance(self.focused, RowPane):
+            self._asked_in = self.focused
+        self._answered = answered
+        self._prompt.ask(question, text)
+
+    def on_prompt_bar_entered(self, event: PromptBar.Entered) -> None:
+        event.stop()
+        try:
+            self._answered(event.text)
+        except UserError as error:
+            self._prompt.complain(error.message)
+        else:
+            self._prompt.action_close()
+
+    def on_prompt_bar_closed(self, event: PromptBar.Closed) -> None:
+        event.stop()
+        self.look_at(self._asked_in)
+
     # -- searching
 
     def action_search(self) -> None:
         if isinstance(self.focused, RowPane):
             self._searched = self.focused
-            self.ask(SEARCH, self._search)
+            self.ask(SEARCH, self._search_for, self._search)
 
-    def ask(self, question: Question, text: str = "") -> None:
-        if isinstance(self.focused, RowPane):
-            self._asked_in = self.focused
-        self._prompt.ask(question, text)
-
-    def on_prompt_bar_entered(self, event: PromptBar.Entered) -> None:
-        event.stop()
-        self.answered(event.purpose, event.text)
-
-    def answered(self, purpose: str, text: str) -> None:
-        """Something was typed into the line at the bottom."""
-        self._prompt.action_close()
+    def _search_for(self, text: str) -> None:
         self._search = text
         if text:
             self._find(1)
-
-    def on_prompt_bar_closed(self, event: PromptBar.Closed) -> None:
-        event.stop()
-        self.look_at(self._asked_in)
 
     def action_next(self, way: int) -> None:
         """The next match while there is a search, else the next finding."""

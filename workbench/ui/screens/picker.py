@@ -232,7 +232,7 @@ def _has_all(opening: Replayable, wanted: Sequence[str]) -> bool:
     return all(word in text for word in wanted)
 
 
-_WORDS = Question("words", "/ ", "words of a name, of what is in it, or of a finding: unclosed path")
+_WORDS = Question("/ ", "words of a name, of what is in it, or of a finding: unclosed path")
 _FRAME = 1 / 15  # seconds between two drawings of what was found out meanwhile
 _SELDOM = 0.3  # the same, when all have to be looked through for those that fit
 

@@ -1,11 +1,14 @@
-"""The replay screen: a debugger for streams, with a cursor in time that keys move or that plays by itself."""
+"""The replay screen: a debugger for streams, with a cursor in time that keys move or that plays by itself.
+
+Keys call methods of the model; what has to be asked before is asked here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from time import monotonic
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -13,16 +16,22 @@ from textual.binding import Binding, BindingType
 from textual.events import Resize
 from textual.widgets import Footer
 
-from workbench.analysis.variants.changes import Change
+from workbench.analysis.explain.bytes import explain_byte
+from workbench.analysis.explain.trace import Explanation
+from workbench.analysis.variants.changes import Change, Knob, Split, Switch, switches
+from workbench.analysis.variants.texts import Text, retexts, texts_of
 from workbench.errors import UserError
-from workbench.replay.playback import Playback
+from workbench.replay.marks import Mark
 from workbench.replay.player import Pane
 from workbench.replay.sources import Replayable
 from workbench.replay.timeline import Unit
+from workbench.ui.background import in_background
+from workbench.ui.replaymodel import Notice, Opened, ReplayMessage, ReplayModel, StatusChanged
+from workbench.ui.screens.edit import MOST, RewriteScreen
 from workbench.ui.screens.exchange import ExchangeScreen
 from workbench.ui.screens.picker import PickerScreen
-from workbench.ui.screens.tapenotes import MarkNotes, Runner
-from workbench.ui.screens.whatif import Trials, WhatIf
+from workbench.ui.screens.view import Choice, ListScreen, Picked
+from workbench.ui.variants import channel_name, character_at, probable_split, split_places
 from workbench.ui.widgets.bars import PositionBar, Question
 from workbench.ui.widgets.replayview import ReplayView
 from workbench.ui.widgets.rowpane import RowPane
@@ -66,18 +75,18 @@ KEYS: list[BindingType] = [
     Binding("m", "mark", "Mark", id="replay.mark", show=False,
             tooltip="Mark this step, with a note; kept beside the tape"),
     Binding("M", "marks", "Marks", id="replay.marks", show=False, tooltip="The marks of this tape"),
-    Binding("e", "change('rewrite')", "Edit", id="replay.edit", tooltip="Edit the model's text"),
-    Binding("d", "change('switch')", "What if", id="replay.switch",
+    Binding("e", "edit", "Edit", id="replay.edit", tooltip="Edit the model's text"),
+    Binding("d", "switch", "What if", id="replay.switch",
             tooltip="Another dialect or policy: see at once what changes"),
-    Binding("exclamation_mark", "change('cut')", "Cut here", id="replay.cut", show=False, key_display="!",
+    Binding("exclamation_mark", "cut", "Cut here", id="replay.cut", show=False, key_display="!",
             tooltip="What if upstream had ended here?"),
-    Binding("J", "change('join')", "Join reads", id="replay.join", show=False,
+    Binding("J", "join", "Join reads", id="replay.join", show=False,
             tooltip="What if this read and the next one had come as one?"),
-    Binding("vertical_line", "change('split')", "Split read", id="replay.split", show=False,
+    Binding("vertical_line", "split", "Split read", id="replay.split", show=False,
             key_display="|", tooltip="What if this read had come as two?"),
-    Binding("u", "trial('undo')", "Undo", id="replay.undo", show=False,
+    Binding("u", "undo", "Undo", id="replay.undo", show=False,
             tooltip="Take the last change back"),
-    Binding("S", "trial('save')", "Save variant", id="replay.save", show=False,
+    Binding("S", "save_variant", "Save variant", id="replay.save", show=False,
             tooltip="Write the variant, or what is in no file yet, as a new tape"),
     Binding("D", "open('difference')", "Difference", id="replay.difference", show=False,
             tooltip="Where what the client got then is not what today's code would send"),
@@ -106,67 +115,20 @@ KEYS: list[BindingType] = [
 ]  # fmt: skip
 
 
-_FRAME = 1 / 30
-
-
-class Playing:
-    """One for a screen: the speed stays when another tape is opened."""
-
-    def __init__(self, screen: ReplayScreen) -> None:
-        self._screen = screen
-        self._playback = Playback()
-
-    @property
-    def on(self) -> bool:
-        return self._playback.playing
-
-    @property
-    def words(self) -> str:
-        return self._playback.words if self.on or self._playback.changed else ""
-
-    def begin(self) -> None:
-        """The screen is there."""
-        self._screen.set_interval(_FRAME, self._frame)
-
-    def toggle(self) -> None:
-        player, view = self._screen.player, self._screen.replay
-        if self.on or player is None:
-            self.stop()
-            return
-        if view.step >= player.steps - 1 and player.complete:
-            view.move_to(-1)  # from the end there is only the beginning to play
-        self._playback.play(player, view.step, monotonic())
-        self._screen.tell()
-
-    def stop(self) -> None:
-        if self.on:
-            self._playback.pause()
-            self._screen.tell()
-
-    def change_speed(self, way: int) -> None:
-        change = self._playback.faster if way > 0 else self._playback.slower
-        change(monotonic())
-        self._screen.tell()
-
-    def _frame(self) -> None:
-        if not self.on:
-            return
-        before = self._screen.replay.step
-        step = self._playback.advance(monotonic(), before, grows=self._screen.replay.growing)
-        if not self._screen.runner.stopped_between(before, step) and step != before:
-            self._screen.replay.move_to(step)
-        if not self.on:
-            self._screen.tell()
-
-
-GOTO = Question(
-    "goto", "go to ", "a step (120, +10, 50%), a time (1.5s), a byte (@512), read 12, call 2, finding 3"
-)
+_FRAME = 1 / 30  # seconds between two steps of playing
 _TALL = 32  # lines, from which on there is room for much of the message
-_NOUNS = {
-    Unit.STEP: "step", Unit.TRANSITION: "transition", Unit.READ: "read", Unit.DELTA: "delta",
-    Unit.CALL: "call", Unit.FINDING: "finding",
-}  # fmt: skip
+_DIGITS = 15  # of a number that somebody may mean
+GOTO = Question("go to ", "a step (120, +10, 50%), a time (1.5s), a byte (@512), read 12, call 2, finding 3")
+BREAK = Question(
+    "stop at ", "state:value rule:open* finding:unclosed* text:REGEX held>200ms held>100 tool:read"
+)
+NOTE = Question("note for this step ", "what is to be remembered here; may be empty")
+_BREAKPOINTS = (
+    "One line each: state:value (the parser enters it), rule:open*, finding:unclosed*, upstream:REGEX, "
+    "machine:REGEX, client:REGEX or text:REGEX for any pane (a text may be cut over several rows), "
+    "held>200ms or held>100 (characters held back), tool:read* (a call of that tool). c runs to the next "
+    "hit, C back to the one before; playing stops at them, too. They are kept beside the tape."
+)
 
 
 class ReplayScreen(ExchangeScreen):
@@ -183,7 +145,7 @@ class ReplayScreen(ExchangeScreen):
 
     def __init__(
         self,
-        openings: Sequence[Replayable],
+        replayables: Sequence[Replayable],
         number: int = 0,
         *,
         at: int | None = None,
@@ -192,23 +154,18 @@ class ReplayScreen(ExchangeScreen):
         pick: bool = False,
         pasted: bool = False,
     ) -> None:
-        self.replay = ReplayView()
+        """`pick`: which one is opened is asked first; `pasted`: what is open is nowhere else."""
+        self.model = ReplayModel(partial(in_background, self))
+        self.replay = ReplayView(self.model)
         super().__init__(self.replay, first_digit=1)
-        self.openings = list(openings)
+        self.replayables = list(replayables)
         self.number = number
         self.library = library
-        self.trials = Trials(self)
-        self._what_if = WhatIf(self)
-        self.runner = Runner(self)
-        self.notebook = MarkNotes(self)
-        self.playing = Playing(self)
-        self._at = at
-        self._changes = changes  # to be tried as soon as the tape is read
-        self._start: str | None = None  # where to begin, once the tape is read
-        self.pasted = pasted  # what is open is nowhere else
+        self._pasted = pasted
+        self._first = partial(self.open_number, number, at, changes) if not pick else self.action_pick
         self._leaving = False  # somebody was told that a variant is not saved
         self._picker: PickerScreen | None = None  # as it was left
-        self._pick = pick  # which one is to be opened is asked first
+        self.model.subscribe(self._hear)
 
     @property
     def parts(self) -> tuple[RowPane, ...]:
@@ -221,12 +178,9 @@ class ReplayScreen(ExchangeScreen):
         yield Footer()
 
     def begin(self) -> None:
-        self.playing.begin()
+        self.set_interval(_FRAME, self.model.advance)
         self.look_at(self.view.panes[Pane.MACHINE])
-        if self._pick:
-            self.action_pick()
-        else:
-            self.open_number(self.number, self._at)
+        self._first()
 
     def on_resize(self, event: Resize) -> None:
         self.set_class(event.size.height < _TALL, "-short")
@@ -237,45 +191,41 @@ class ReplayScreen(ExchangeScreen):
             self.remove_class("-no-message")
             self.call_after_refresh(self.replay.tell_position)  # it is not kept up while nobody sees it
 
+    def _hear(self, message: ReplayMessage) -> None:
+        match message:
+            case Notice(sentence, title, severity, seconds):
+                self.notify(sentence, title=title, severity=severity, timeout=seconds)
+            case Opened() | StatusChanged():
+                self._leaving = False
+
     # -- what is open
 
-    @property
-    def opening(self) -> Replayable:
-        return self.openings[self.number]
-
-    def open_number(self, number: int, at: int | None = None) -> None:
-        self.halt()
+    def open_number(self, number: int, at: int | None = None, changes: Sequence[Change] = ()) -> None:
         self.forget_search()
         self.number = number
-        source = self.opening.open()
-        self.replay.open(source, running=self.opening.running, at=at)
-        self.trials.begin(source)
-        self.runner.breakpoints = self.notebook.open(self.opening.path)
-        self._start = self.opening.start if at is None else None
-        self.sub_title = self.opening.title
-        self.tell()
-
-    def _begin_there(self) -> None:
-        """The place that was named on the command line; it may be anywhere in the tape."""
-        start, self._start = self._start, None
-        if start is not None:
-            self._go(start)
+        self.model.open(self.replayables[number], at, changes)
+        self.sub_title = self.replayables[number].title
 
     def action_pick(self) -> None:
-        self.halt()
-        self._picker = PickerScreen(self.openings, self.number, like=self._picker)
+        self.model.halt()
+        self._picker = PickerScreen(self.replayables, self.number, like=self._picker)
         self.app.push_screen(self._picker, self._picked)
 
     def _picked(self, number: int | None) -> None:
         if number is not None:
             self.open_number(number)
-        elif self.view.source is None:
+        elif self.model.source is None:
             self.action_close()
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether a text would be lost that somebody wrote or pasted."""
+        return (self._pasted or self.model.rewritten) and self.model.unsaved
 
     def action_close(self) -> None:
         """Back to the screen below; where there is none, the end. What is not saved is asked about."""
-        self.halt()
-        if self.trials.unsaved and not self._leaving:
+        self.model.halt()
+        if self.unsaved and not self._leaving:
             self._leaving = True
             self.notify("this variant is not saved (S does that); once more drops it", timeout=4)
             return
@@ -286,94 +236,50 @@ class ReplayScreen(ExchangeScreen):
 
     def leave(self) -> None:
         """Escape goes back one thing at a time: what moves, the search, zoom; at last the screen below."""
-        if self.playing.on or self.runner.on:
-            self.halt()
+        if self.model.moving:
+            self.model.halt()
         elif self._search or self.has_class("-zoomed"):
             super().leave()
-        elif len(self.openings) > 1:
+        elif len(self.replayables) > 1:
             self.action_pick()
         elif len(self.app.screen_stack) > 2:
             self.action_close()
 
-    def tell(self) -> None:
-        """What is to be said beside the position."""
-        self._leaving = False
-        self.replay.remark, self.replay.variant = self.playing.words, self.trials.words
-        self.replay.marks = () if self.trials.active else self.notebook.steps
-        self.replay.tell_position()
-
     # -- stepping
 
-    def halt(self) -> None:
-        """Nothing moves by itself while somebody does something."""
-        self.playing.stop()
-        self.runner.stop()
-
     def on_row_pane_moved(self) -> None:
-        self.halt()
+        self.model.halt()
 
     def action_seek(self, unit: str, way: int) -> None:
-        self.halt()
-        wanted = Unit(unit)
-        if not self.replay.seek(wanted, way):
-            where = "after" if way > 0 else "before"
-            self.notify(f"there is no {_NOUNS[wanted]} {where} this step", timeout=2)
-        self.did("step")
+        self.model.seek(Unit(unit), way)
 
     def go_to_finding(self, way: int) -> bool:
-        self.action_seek(Unit.FINDING, way)
-        return True  # it says itself where there is none
+        self.model.seek(Unit.FINDING, way)
+        return True  # the model tells where there is none
 
     def action_edge(self, end: int) -> None:
-        self.halt()
-        if self.player is not None:
-            self.replay.move_to(self.player.steps - 1 if end else -1)
+        if end:
+            self.model.go_to_end()
+        else:
+            self.model.go_to_start()
 
     def action_here(self) -> None:
-        self.halt()
-        step = self.replay.selected_step()
+        self.model.halt()
+        step = self.view.selected_step()
         if step is not None:
-            self.replay.move_to(step)
+            self.model.move_to(step)
 
     def action_goto(self) -> None:
-        self.ask(GOTO)
+        self.ask(GOTO, self.model.go_to)
 
-    def ask(self, question: Question, text: str = "") -> None:
-        self.halt()
-        super().ask(question, text)
-
-    def answered(self, purpose: str, text: str) -> None:
-        if purpose == GOTO.purpose:
-            self._go(text)
-        elif not any(one.answered(purpose, text) for one in (self.runner, self.notebook, self._what_if)):
-            super().answered(purpose, text)
-
-    def _go(self, text: str) -> None:
-        if self.player is None:
-            self.close_prompt()
-            return
-        try:
-            place = self.replay.find(text)
-        except UserError as error:
-            if self._prompt.display:
-                self.complain(error.message)
-            else:
-                self.notify(error.message, severity="warning", timeout=8, markup=False)
-            return
-        if self._prompt.display:
-            self.close_prompt()
-        self.replay.move_to(place.step, place.byte)
-
-    def complain(self, sentence: str) -> None:
-        self._prompt.complain(sentence)
-
-    def close_prompt(self) -> None:
-        self._prompt.action_close()
+    def ask(self, question: Question, answered: Callable[[str], None], text: str = "") -> None:
+        self.model.halt()
+        super().ask(question, answered, text)
 
     def on_position_bar_chosen(self, event: PositionBar.Chosen) -> None:
         event.stop()
-        self.halt()
-        self.replay.move_to(event.step)
+        self.model.halt()
+        self.model.move_to(event.step)
 
     def action_message(self) -> None:
         """Where one part at a time is seen, it is the message or the machine."""
@@ -384,54 +290,215 @@ class ReplayScreen(ExchangeScreen):
             self.toggle_class("-no-message")
             self.call_after_refresh(self.replay.tell_position)
 
-    # -- playing, running, marking, trying
-
-    def action_play(self) -> None:
-        self.runner.stop()
-        self.playing.toggle()
-
-    def action_speed(self, way: int) -> None:
-        self.playing.change_speed(way)
-
-    def action_run(self, way: int) -> None:
-        self.halt()
-        self.runner.run(way)
-
-    def action_breakpoints(self) -> None:
-        self.halt()
-        self.runner.list_breakpoints()
-
-    def action_mark(self) -> None:
-        self.notebook.ask_note()
-
-    def action_marks(self) -> None:
-        self.halt()
-        self.notebook.list_marks()
+    # -- views
 
     def action_open(self, view: str) -> None:
-        self.halt()
+        self.model.halt()
         super().action_open(view)
 
+    def explanation(self) -> Explanation | None:
+        """Of the byte that was gone to, else of the selected row."""
+        if self.player is not None and self.model.byte is not None:
+            return explain_byte(self.player, self.model.byte)
+        return super().explanation()
+
     def action_proof(self) -> None:
-        self.halt()
+        self.model.halt()
         super().action_proof()
 
-    def action_change(self, what: str) -> None:
-        self.halt()
-        getattr(self._what_if, what)()
+    # -- playing and running
 
-    def action_trial(self, what: str) -> None:
-        self.halt()
-        getattr(self.trials, what)()
+    def action_play(self) -> None:
+        self.model.toggle_play()
+
+    def action_speed(self, way: int) -> None:
+        self.model.change_speed(way)
+
+    def action_run(self, way: int) -> None:
+        self.run_worker(self.model.run(way), group="run", exclusive=True)
+
+    def action_breakpoints(self) -> None:
+        self.model.halt()
+        if not self.model.breakpoints:
+            self._ask_breakpoint(None)
+            return
+        choices = [Choice(str(one)) for one in self.model.breakpoints]
+        said = "enter changes one, a adds one, d removes one"
+        screen = ListScreen("breakpoints", said, choices, changes=True, help=_BREAKPOINTS)
+        self.app.push_screen(screen, self._breakpoint_chosen)
+
+    def _breakpoint_chosen(self, picked: Picked | None) -> None:
+        if picked is None:
+            return
+        if picked.deed != "remove":
+            self._ask_breakpoint(picked.number if picked.deed == "choose" else None)
+            return
+        self.model.remove_breakpoint(picked.number)
+        if self.model.breakpoints:
+            self.action_breakpoints()
+
+    def _ask_breakpoint(self, number: int | None) -> None:
+        def answered(text: str) -> None:
+            if text.strip():
+                self.model.set_breakpoint(text, number)
+
+        self.ask(BREAK, answered, "" if number is None else str(self.model.breakpoints[number]))
+
+    # -- marking
+
+    def action_mark(self) -> None:
+        if self.model.is_variant:
+            self.notify("marks belong to the tape; u takes the changes back", timeout=3)
+        else:
+            self.ask(NOTE, lambda note: self.model.set_mark(note.strip()), self.model.note)
+
+    def action_marks(self) -> None:
+        self.model.halt()
+        marks = list(self.model.marks)
+        if not marks:
+            self.notify("there are no marks in this tape; m sets one", timeout=3)
+            return
+        here = self.model.step
+        choices = [Choice(_place(mark), mark.note or "(no note)", mark.step == here) for mark in marks]
+        said = "enter goes there, d removes one, a marks this step"
+
+        def chosen(picked: Picked | None) -> None:
+            if picked is not None:
+                self._mark_chosen(picked, marks)
+
+        self.app.push_screen(ListScreen("marks", said, choices, changes=True), chosen)
+
+    def _mark_chosen(self, picked: Picked, marks: Sequence[Mark]) -> None:
+        if picked.deed == "add":
+            self.action_mark()
+        elif picked.deed == "choose":
+            self.model.go_to_mark(marks[picked.number])
+        else:
+            self.model.remove_mark(marks[picked.number])
+            if self.model.marks:
+                self.action_marks()
+
+    # -- what if
 
     def attempt(self, changes: Sequence[Change]) -> None:
-        self.trials.attempt(changes)
+        self.model.attempt(changes)
 
-    def on_replay_view_loaded(self, event: ReplayView.Loaded) -> None:
-        """All of a tape is there."""
-        event.stop()
-        self.trials.loaded(event.source)
-        self._begin_there()
-        self.tell()  # a mark may stand in a part that was not there before
-        changes, self._changes = self._changes, ()
-        self.trials.attempt(changes)
+    def action_undo(self) -> None:
+        self.model.undo()
+
+    def action_save_variant(self) -> None:
+        self.model.save_variant()
+
+    def action_cut(self) -> None:
+        self.model.cut()
+
+    def action_join(self) -> None:
+        read = self._chosen_read()
+        if read is not None:
+            self.model.join(read)
+
+    def action_split(self) -> None:
+        """At the byte that was gone to; else the user says where."""
+        player, read, byte = self.player, self._chosen_read(), self.model.byte
+        if player is None or read is None:
+            return
+        places = split_places(player, read)
+        if byte is not None and byte in places:
+            self.attempt([Split(byte)])
+        elif not places:
+            self.notify(f"read {read + 1} is a single byte, which cannot be split", timeout=3)
+        else:
+            said = f"a byte between {places[0]} and {places[-1]}"
+            question = Question(f"split read {read + 1} at byte ", said)
+            self.ask(question, self._split, str(probable_split(player, read, self.model.step)))
+
+    def _split(self, text: str) -> None:
+        number = text.strip().removeprefix("@").replace(",", "")
+        if not number.isdecimal() or len(number) > _DIGITS:
+            raise UserError("a byte is a number")
+        self.attempt([Split(int(number))])
+
+    def _chosen_read(self) -> int | None:
+        """The read that is selected, or the last that has come; None, which is told: none has."""
+        self.model.halt()
+        player, pane = self.player, self.view.panes[Pane.UPSTREAM]
+        if player is None:
+            return None
+        item = pane.item(pane.cursor) if pane.has_focus and 0 <= pane.cursor < pane.count() else None
+        read = item if isinstance(item, int) else player.last_read(self.model.step)
+        if read < 0:
+            self.notify("no read has come yet", timeout=2)
+            return None
+        return read
+
+    def action_edit(self) -> None:
+        """The text of one channel; where there are several, the user says of which."""
+        self.model.halt()
+        player = self.player
+        if player is None or self._is_too_long(min(map(len, player.sources.values()), default=0)):
+            return  # to read all of it would take a while
+        texts = texts_of(player)
+        if len(texts) < 2:
+            self._edit(texts[0] if texts else Text(0, "content", ""))
+            return
+        choices = [
+            Choice(channel_name(text), f"{len(text.text):,} characters: {text.text[:200]}") for text in texts
+        ]
+
+        def chosen(picked: Picked | None) -> None:
+            if picked is not None:
+                self._edit(texts[picked.number])
+
+        self.app.push_screen(ListScreen("which text?", "what is to be edited", choices), chosen)
+
+    def _is_too_long(self, length: int) -> bool:
+        if length > MOST:
+            said = f"this text has {length:,} characters, too many to be edited here"
+            self.notify(said, severity="warning", timeout=4)
+        return length > MOST
+
+    def _edit(self, old: Text) -> None:
+        player = self.player
+        if player is None or self._is_too_long(len(old.text)):
+            return
+
+        def written(new: str | None) -> None:
+            if new is not None:
+                self.attempt(retexts(old, new))
+
+        title = f"editing the model's {channel_name(old)}; the tape itself stays as it is"
+        place = character_at(player, self.model.step, old)
+        self.app.push_screen(RewriteScreen(title, old.text, place), written)
+
+    def action_switch(self) -> None:
+        """The dialect and every policy, then the values that it may have."""
+        self.model.halt()
+        if self.player is None:
+            return
+        knobs = switches(self.player.header)
+        choices = [Choice(f"{knob.key} = {knob.now}", knob.about) for knob in knobs]
+
+        def chosen(picked: Picked | None) -> None:
+            if picked is not None:
+                self._choose_value(knobs[picked.number])
+
+        screen = ListScreen("what if …", "enter changes it, for this replay only", choices)
+        self.app.push_screen(screen, chosen)
+
+    def _choose_value(self, knob: Knob) -> None:
+        if not knob.values:
+            question = Question(f"{knob.key} = ", knob.about)
+            self.ask(question, lambda text: self.attempt([Switch(knob.key, text.strip())]), knob.now)
+            return
+        choices = [Choice(value, current=value == knob.now) for value in knob.values]
+        at = knob.values.index(knob.now) if knob.now in knob.values else 0
+
+        def chosen(picked: Picked | None) -> None:
+            if picked is not None and knob.values[picked.number] != knob.now:
+                self.attempt([Switch(knob.key, knob.values[picked.number])])
+
+        self.app.push_screen(ListScreen(f"{knob.key}: {knob.about}", "", choices, chosen=at), chosen)
+
+
+def _place(mark: Mark) -> str:
+    return f"step {mark.step + 1:,}, {mark.time:.3f} s"

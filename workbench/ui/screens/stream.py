@@ -23,6 +23,7 @@ from workbench.replay.player import Pane
 from workbench.replay.sources import tape_replayable
 from workbench.tape.recipe import Wishes
 from workbench.ui.display import content
+from workbench.ui.opentape import OpenTape
 from workbench.ui.screens.exchange import ExchangeScreen
 from workbench.ui.screens.replay import ReplayScreen
 from workbench.ui.screens.session import ChainScreen
@@ -52,7 +53,8 @@ class StreamScreen(ExchangeScreen):
     ]  # fmt: skip
 
     def __init__(self, library: Path) -> None:
-        super().__init__(ExchangeView(), first_digit=0)
+        self.tape = OpenTape()
+        super().__init__(ExchangeView(self.tape), first_digit=0)
         self.library: Path = library
         self._url = ""
         self._tips: Tips | None = None
@@ -138,7 +140,7 @@ class StreamScreen(ExchangeScreen):
             self._look_into_tapes()
 
     def _say_waiting(self, why: str) -> None:
-        if self.view.source is None:
+        if self.tape.source is None:
             where = f"clients use {self._url} (workbench connect says how)" if self._url else why
             self.view.bar.say("info", "waiting for the first exchange", where)
 
@@ -166,7 +168,7 @@ class StreamScreen(ExchangeScreen):
             return
         self._show_newer()
         if not self._shows(chosen):
-            first = self.view.source is None
+            first = self.tape.source is None
             self.view.open(Tail(self.library / chosen.row.path), chosen.row.state == "running")
             if not first:
                 self.did("exchange")
@@ -176,7 +178,7 @@ class StreamScreen(ExchangeScreen):
             self.did("step")
 
     def _shows(self, chosen: Judged) -> bool:
-        return self.view.path == self.library / chosen.row.path
+        return self.tape.path == self.library / chosen.row.path
 
     def shown(self, part: RowPane) -> None:
         self.set_class(part is self._list, "-on-list")
@@ -199,7 +201,7 @@ class StreamScreen(ExchangeScreen):
     def action_session(self) -> None:
         tapes = self.session_tapes()
         if tapes:
-            self.app.push_screen(ChainScreen(tapes, self.view.path), self._chosen)
+            self.app.push_screen(ChainScreen(tapes, self.tape.path), self._chosen)
             self.did("session")
 
     def _chosen(self, tape: Path | None) -> None:
@@ -214,7 +216,7 @@ class StreamScreen(ExchangeScreen):
         self._replay(changes)
 
     def _replay(self, changes: Sequence[Change] = ()) -> None:
-        path = self.view.path
+        path = self.tape.path
         if path is not None and self.player is not None:
             opening = tape_replayable(path, path.name, "", Wishes())
             at = self.view.selected_step()
@@ -254,21 +256,13 @@ class StreamScreen(ExchangeScreen):
     # -- filtering
 
     def action_filter(self) -> None:
-        self.ask(FILTER, self._catalogue.text)
-
-    def answered(self, purpose: str, text: str) -> None:
-        if purpose == FILTER.purpose:
-            self._filter_by(text)
-        else:
-            super().answered(purpose, text)
+        self.ask(FILTER, self._filter_by, self._catalogue.text)
 
     def _filter_by(self, text: str) -> None:
         try:
             self._catalogue.filter_by(text)
         except FilterError as error:
-            self._prompt.complain(error.message)
-            return
+            raise UserError(error.message) from None
         self._asked_in = self._list
-        self._prompt.action_close()
         self._poll()
         self.did("filter")

@@ -69,17 +69,14 @@ class PaneTabs(Static):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the line is for: its name for the one who asks, the words before it, and what may be typed."""
+    """The words before the line, and what may be typed."""
 
-    purpose: str
     label: str
     placeholder: str
 
 
-SEARCH = Question("search", "/ ", "text in this pane; enter finds it, n and N go on")
-FILTER = Question(
-    "filter", "filter ", 'model:qwen verdict:leak finding:unclosed* has:call text:"…" -has:reasoning'
-)
+SEARCH = Question("/ ", "text in this pane; enter finds it, n and N go on")
+FILTER = Question("filter ", 'model:qwen verdict:leak finding:unclosed* has:call text:"…" -has:reasoning')
 
 
 class PlainInput(Input):
@@ -100,18 +97,14 @@ class PromptBar(Horizontal):
     class Entered(Message):
         """Somebody typed something and pressed enter."""
 
-        purpose: str
         text: str
 
     @dataclass
     class Closed(Message):
         """The line is gone again."""
 
-        purpose: str
-
     def __init__(self) -> None:
         super().__init__(id="prompt")
-        self.purpose = ""
         self._label = Static("", id="prompt-label", markup=False)
         self._problem = Static("", id="prompt-problem", markup=False)
         self._input = PlainInput(id="prompt-input", select_on_focus=True)
@@ -124,7 +117,6 @@ class PromptBar(Horizontal):
         yield self._problem
 
     def ask(self, question: Question, text: str = "") -> None:
-        self.purpose = question.purpose
         self._label.update(content(question.label))
         self._input.placeholder = question.placeholder
         self._input.value = text
@@ -139,11 +131,11 @@ class PromptBar(Horizontal):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        self.post_message(self.Entered(self.purpose, event.value))
+        self.post_message(self.Entered(event.value))
 
     def action_close(self) -> None:
         self.display = False
-        self.post_message(self.Closed(self.purpose))
+        self.post_message(self.Closed())
 
 
 _COLOURS = {"error": "$text-error", "warning": "$text-warning", "good": "$text-success", "info": "$text"}

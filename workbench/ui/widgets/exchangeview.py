@@ -2,53 +2,40 @@
 
 from __future__ import annotations
 
-import asyncio
-import gc
-import time
-from pathlib import Path
+from bisect import bisect_left, bisect_right
 from typing import ClassVar
 
-from textual import work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.worker import Worker
 
-from transformer.records import Finding
-from workbench.analysis.verdicts import Verdict, facts_of_player, proof, verdict
-from workbench.replay.lines import LineSource, Tail
+from workbench.analysis.verdicts import proof
+from workbench.replay.lines import LineSource
 from workbench.replay.player import Pane, Player
 from workbench.replay.rowtext import Highlight, highlight_of, linked
-from workbench.tape.format import Line
+from workbench.ui.opentape import OpenTape
 from workbench.ui.widgets.bars import VerdictBar
 from workbench.ui.widgets.panes import ClientPane, MachinePane, TapePane, UpstreamPane, alarm
 from workbench.ui.widgets.rowpane import RowPane
 
 _FRAME = 1 / 20
-_SLICE = 0.012  # seconds of reading for one frame
-# A key press takes some ten turns of the event loop until it is drawn: the rest of a long tape is read in
-# small slices, with a rest between them in which such turns cost nothing.
-_LOAD, _REST = 0.004, 0.002
-_LOADING_FRAMES = 4  # of which one is drawn while a long tape is read
-_JUDGE = 0.5  # seconds between verdicts on an answer that still grows
+LOADING_FRAMES = 4  # of which one is drawn while a long tape is read
 
 
 class ExchangeView(Vertical):
-    """Reads a tape while it grows. Live is the end of a tape whose end has not arrived."""
+    """Draws a tape while it is read."""
 
     names_source: ClassVar[bool] = False  # where no list says what is open
 
-    def __init__(self) -> None:
+    def __init__(self, tape: OpenTape) -> None:
         super().__init__(id="exchange")
-        self.source: LineSource | None = None
-        self.at: int | None = None  # the step that is shown; None: the newest
-        self.byte: int | None = None  # one that somebody asked for
-        self.running = True  # somebody still writes the tape, if it has no end
+        self.tape = tape
         self.prove = False  # go to the proof as soon as there is one
-        self.verdict: Verdict | None = None
         self.bar = VerdictBar()
         self.panes: tuple[TapePane, ...] = (UpstreamPane(), MachinePane(), ClientPane())
-        self._judged_at, self._judged_steps = 0.0, -1
-        self._shown: tuple[int, str | None] = (0, None)  # how much of the tape is on the screen
+        self._drawn: tuple[object, ...] = ()  # the progress of the tape that is on the screen
         self._frames = 0
+        self._loader: Worker[None] | None = None
 
     def compose(self) -> ComposeResult:
         yield self.bar
@@ -60,81 +47,62 @@ class ExchangeView(Vertical):
 
     @property
     def player(self) -> Player | None:
-        return self.source.player if self.source is not None else None
-
-    @property
-    def path(self) -> Path | None:
-        """The file that is shown, if it is one."""
-        return self.source.path if isinstance(self.source, Tail) else None
+        return self.tape.player
 
     # -- a tape
 
-    def open(self, source: LineSource, running: bool = True, at: int | None = None) -> None:
+    def open(self, source: LineSource, running: bool = True) -> None:
         """Show another tape; its first rows at once, the rest in slices."""
-        self.running = running
-        gc.unfreeze()  # the tape before may go
-        self.source, self._shown = source, (0, None)
-        self.at, self.verdict = at, None
-        source.advance(_SLICE)
-        for pane in self.panes:
-            pane.play(self.player, at)
-        self._tell()
-        if source.behind:
-            self._load(source)
+        self.tape.show_source(source, running=running)
+        self._show_first_rows()
 
-    @work(exclusive=True, group="load")
-    async def _load(self, source: LineSource) -> None:
-        """The rest of a long tape, a slice at a time; keys and frames come in between."""
-        while source is self.source and source.behind:
-            source.advance(_LOAD)
-            # A long tape's records live as long as it is shown: looking through them for garbage again and
-            # again would be the longest pause of all.
-            gc.freeze()
-            await asyncio.sleep(_REST)
+    def _show_first_rows(self) -> None:
+        self._drawn = ()
+        for pane in self.panes:
+            pane.play(self.player, self.tape.at)
+        self._tell()
+        self._keep_loading()
+
+    def _keep_loading(self) -> None:
+        if self.tape.busy and (self._loader is None or self._loader.is_finished):
+            self._loader = self.run_worker(self.tape.load(), group="load")
 
     def set_running(self, running: bool) -> None:
-        """Whether its writer still lives: a tape alone cannot tell."""
-        if running != self.running:
-            self.running, self.verdict = running, None
+        """Whether its writer still lives."""
+        if self.tape.set_running(running):
             self._tell()
 
     def _frame(self) -> None:
         """Read on and draw; never for long, so that a key press never waits."""
-        source = self.source
+        tape, source = self.tape, self.tape.source
         self._frames += 1
-        if source is None or (source.behind and self._frames % _LOADING_FRAMES):
+        if source is None or (tape.busy and self._frames % LOADING_FRAMES):
             return
-        if source.behind and self._shown[0]:
+        if source.behind and self._drawn:
             self._tell()  # how far it is; its rows are drawn once they are all there
             return
         if not source.behind:
-            source.advance(_SLICE)
-            if source.behind:
-                self._load(source)
-        if self._shown != (source.done, source.problem):
-            self._shown = source.done, source.problem
-            self._show(source)
+            tape.read_on()
+            self._keep_loading()
+        if self._drawn != tape.progress:
+            self._drawn = tape.progress
+            self._show()
             self._tell()
-        elif self.growing:
+        elif tape.growing:
             self._tell()  # a clock may run
 
-    def _show(self, source: LineSource) -> None:
+    def _show(self) -> None:
         """The rows that have come."""
         followed = False
         for pane in self.panes:
-            if pane.player is not source.player:
-                pane.play(source.player, self.at)
-            elif self.at is None:
+            if pane.player is not self.player:
+                pane.play(self.player, self.tape.at)
+            elif self.tape.at is None:
                 followed |= pane.grown()
             self._subtitle(pane)
-        if followed:  # the row whose bytes were lit is not the selected one any more
+        if followed:  # the row whose bytes were highlighted is not the selected one any more
             for pane in self.panes:
-                pane.light(Highlight())
-
-    @property
-    def growing(self) -> bool:
-        """More may come."""
-        return self.running and self.player is not None and not self.player.complete
+                pane.highlight(Highlight())
 
     def _subtitle(self, pane: TapePane) -> None:
         fresh = f" · {pane.fresh} new ↓" if pane.fresh else ""
@@ -143,7 +111,7 @@ class ExchangeView(Vertical):
     # -- what is said of it
 
     def _tell(self) -> None:
-        source = self.source
+        source = self.tape.source
         if source is None:
             return
         if source.problem is not None:
@@ -153,15 +121,14 @@ class ExchangeView(Vertical):
             if source.problem is None:
                 self.bar.say("running", "waiting: the first line of this tape is not whole yet", source.name)
             return
-        self._judge(player)
-        assert self.verdict is not None
-        self.bar.say(self.verdict.level, self.verdict.long, self._facts(source, player), self._alarm(player))
+        verdict = self.tape.judge(player)
+        self.bar.say(verdict.level, verdict.long, self._facts(source, player), self._alarm(player))
         if self.prove and player.complete:
             self.prove = False
             self.go_to_proof()
 
     def _alarm(self, player: Player) -> str:
-        return alarm(player, self.at, self.running)
+        return alarm(player, self.tape.at, self.tape.running)
 
     def _facts(self, source: LineSource, player: Player) -> str:
         facts = f"{player.reads} reads · {len(player.data):,} bytes · {player.now:.1f} s · {player.dialect}"
@@ -175,17 +142,6 @@ class ExchangeView(Vertical):
             facts += f" · today's code sends something else from byte {player.difference.byte} on"
         return facts
 
-    def _judge(self, player: Player) -> None:
-        """A verdict looks at the whole answer: while that grows, now and then is enough."""
-        now = time.monotonic()
-        if self.verdict is not None and self.source is not None and self.source.behind:
-            return  # of a half that nobody waits for
-        if self.verdict is None or not self.growing or now - self._judged_at > _JUDGE:
-            if self.verdict is not None and self._judged_steps == player.steps:
-                return
-            self._judged_at, self._judged_steps = now, player.steps
-            self.verdict = verdict(facts_of_player(player, live=self.running))
-
     # -- moving together
 
     def on_row_pane_moved(self, event: RowPane.Moved) -> None:
@@ -193,31 +149,35 @@ class ExchangeView(Vertical):
         player, pane = self.player, event.pane
         if player is None or not isinstance(pane, TapePane) or event.row >= pane.count():
             return  # another tape may have been opened meanwhile
-        light = highlight_of(player, player.item(pane.PANE, event.row))
+        common = highlight_of(player, player.item(pane.PANE, event.row))
         for other in self.panes:
-            other.light(light)
+            other.highlight(common)
             if other is not pane:
                 found = linked(player, pane.PANE, event.row, other.PANE)
                 if found is not None:
                     other.go_along(found, pane.follow)
             self._subtitle(other)
 
-    def pause(self) -> bool:
-        """Freeze the view, or let it go on; True when it stands still now."""
+    def pause(self) -> None:
+        """Freeze the view, or let it go on."""
         player = self.player
         if player is None:
-            return False
-        self.at = player.steps - 1 if self.at is None else None
+            return
+        self.tape.at = player.steps - 1 if self.tape.at is None else None
         for pane in self.panes:
-            pane.step = self.at
+            pane.step = self.tape.at
             pane.grown()
         self._tell()
-        return self.at is not None
+
+    @property
+    def chosen_pane(self) -> TapePane:
+        """The focused one, or else the machine's."""
+        focused = self.screen.focused
+        return focused if isinstance(focused, TapePane) else self.panes[Pane.MACHINE]
 
     def selected_step(self) -> int | None:
-        """The step of the selected row: of the focused pane, or else of the machine's."""
-        focused = self.screen.focused
-        pane = focused if isinstance(focused, TapePane) else self.panes[Pane.MACHINE]
+        """The step of the selected row of the chosen pane."""
+        pane = self.chosen_pane
         if self.player is None or not 0 <= pane.cursor < pane.count():
             return None
         return self.player.rows(pane.PANE).steps[pane.cursor]
@@ -234,18 +194,22 @@ class ExchangeView(Vertical):
 
     def go_to_proof(self) -> bool:
         """Select the row that proves the verdict; False when there is none."""
-        player = self.player
-        step = proof(player, self.verdict) if player is not None and self.verdict is not None else None
+        player, verdict = self.player, self.tape.verdict
+        step = proof(player, verdict) if player is not None and verdict is not None else None
         if step is not None:
             self.go_to(step)
         return step is not None
 
     def go_to_finding(self, way: int) -> bool:
         """Select the next finding, or the previous one, in a circle; False when there is none."""
-        machine = self.panes[Pane.MACHINE]
-        rows = machine.circle(way)
-        found = next((row for row in rows if isinstance(machine.item(row), Finding | Line)), None)
-        if found is None:
+        player, machine = self.player, self.panes[Pane.MACHINE]
+        if player is None:
             return False
-        self.show_row(Pane.MACHINE, found)
+        findings, rows = player.finding_steps.all, player.rows(Pane.MACHINE)
+        shown = len(findings) if self.tape.at is None else bisect_right(findings, self.tape.at)
+        if not shown:
+            return False
+        here = rows.steps[machine.cursor] if machine.cursor >= 0 else -1
+        after, before = bisect_right(findings, here, 0, shown), bisect_left(findings, here, 0, shown) - 1
+        self.show_row(*player.place(findings[(after if way > 0 else before) % shown]))
         return True

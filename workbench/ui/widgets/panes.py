@@ -68,25 +68,26 @@ class TapePane(RowPane):
         self.player: Player | None = None
         self.step: int | None = None
         self.changed: Marks | None = None  # against another tape, when this is a variant of it
-        self._light = Highlight()  # what the row that is selected in some pane has in common with others
+        self._common = Highlight()  # what the row that is selected in some pane has in common with others
         self.border_title = self.NAME
 
     def play(self, player: Player | None, step: int | None = None) -> None:
         """Show another tape, all of it or up to a step."""
-        self.player, self._light, self.step, self.changed = player, Highlight(), step, None
+        self.player, self._common, self.step, self.changed = player, Highlight(), step, None
         self.top, self.follow, self._known = 0, True, 0
         self.set_reactive(RowPane.cursor, -1)
         self.grown()
 
     @property
-    def lit(self) -> Ranges:
+    def highlighted(self) -> Ranges:
         """Upstream bytes of the row that is selected in some pane."""
-        return self._light.ranges
+        return self._common.ranges
 
-    def light(self, light: Highlight) -> None:
-        if light != self._light:
-            self._light = light
-            self.show()  # it falls on what is opened, too
+    def highlight(self, common: Highlight) -> None:
+        """Mark what belongs to the row that is selected in some pane."""
+        if common != self._common:
+            self._common = common
+            self.show()  # it is marked in what is opened, too
 
     def go_along(self, row: int, follow: bool) -> None:
         """Select what belongs to the selected row of another pane; that one decides whether to follow.
@@ -124,9 +125,9 @@ class TapePane(RowPane):
         assert self.player is not None
         return self.player.item(self.PANE, row)
 
-    def is_lit(self, item: Item) -> bool:
+    def is_highlighted(self, item: Item) -> bool:
         assert self.player is not None
-        return self._light.falls_on(self.player, item)
+        return self._common.falls_on(self.player, item)
 
     @property
     def difference(self) -> str:
@@ -149,7 +150,7 @@ class TapePane(RowPane):
             pieces = [(sign, self.look("warning")), *pieces]
         strip = strip_of(pieces, width, self.look("plain"))
         chosen = row == self.cursor and self.has_focus
-        return strip.apply_style(self.look("related")) if not chosen and self.is_lit(item) else strip
+        return strip.apply_style(self.look("related")) if not chosen and self.is_highlighted(item) else strip
 
     def opened(self, row: int, width: int, most: int) -> list[Strip]:
         item = self.item(row)
@@ -250,7 +251,7 @@ class UpstreamPane(TapePane):
         data = self.player.data
         pieces: Pieces = []
         at = run.start
-        for start, end in self.lit:
+        for start, end in self.highlighted:
             start, end = max(start, at), min(end, run.end)
             if start < end:
                 pieces += [(decoded(data[at:start]), look), (decoded(data[start:end]), self.look("mark"))]

@@ -4,25 +4,23 @@ more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from rich.style import Style
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.message import Message
 from textual.strip import Strip
 
-from workbench.analysis.variants.difference import Marks
-from workbench.replay.lines import LineSource
+from workbench.analysis.variants.difference import Marks as ChangedRows
 from workbench.replay.message import Assembly
 from workbench.replay.player import Pane, Player
 from workbench.replay.rowtext import Highlight, highlight_of, linked
-from workbench.replay.timeline import Destination, Timeline, Unit
+from workbench.replay.timeline import Timeline
 from workbench.ui.display import strip_of, wrapped
+from workbench.ui.replaymodel import Compared, Moved, Opened, ReplayMessage, ReplayModel, StatusChanged
 from workbench.ui.widgets.bars import PositionBar, Signs
-from workbench.ui.widgets.exchangeview import ExchangeView
+from workbench.ui.widgets.exchangeview import LOADING_FRAMES, ExchangeView
 from workbench.ui.widgets.panes import TapePane, characters
 from workbench.ui.widgets.rowpane import RowPane
 
@@ -105,40 +103,24 @@ def rows_of(assembly: Assembly, step: int) -> list[Row]:
 def _lines(label: str, text: str, look: str) -> list[Row]:
     if not text:
         return []
-    lines = text.split("\n")
-    left_out = len(lines) - _MOST
+    left_out = text.count("\n") + 1 - _MOST
+    lines = text.rsplit("\n", _MOST) if left_out > 0 else text.split("\n")
     if left_out > 0:
-        lines = [f"… {left_out:,} lines before this one", *lines[left_out:]]
+        lines[0] = f"… {left_out:,} lines before this one"
     return [(label if number == 0 else "", line, look) for number, line in enumerate(lines)]
 
 
-_LOOK = 6000  # rows that are looked at for one frame
-
-
 class ReplayView(ExchangeView):
-    """`step` is where the cursor stands; -1: nothing has happened yet."""
+    """Draws the tape of a model at the step at which its cursor stands."""
 
     names_source = True
 
-    @dataclass
-    class Loaded(Message):
-        """All of a tape is there."""
-
-        source: LineSource
-
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, model: ReplayModel) -> None:
+        super().__init__(model)
+        self.model = model
         self.position = PositionBar()
         self.message = MessagePane()
-        self.marks: tuple[int, ...] = ()  # steps
-        self.remark = ""  # what else is to be said: a speed
-        self.variant = ""  # what was changed, if anything
-        self.reason = ""  # why the cursor stands here
-        self.frozen = False  # somebody reads the tape beside us: it must not grow now
-        self._timeline: Timeline | None = None
-        self._loaded: LineSource | None = None
-        self._aim: Callable[[Player], int] | None = None  # a place that is not there yet
-        self._all_told = True  # what is said is about all rows that there are
+        model.subscribe(self._hear)
 
     def compose(self) -> ComposeResult:
         yield self.bar
@@ -147,78 +129,47 @@ class ReplayView(ExchangeView):
             yield from self.panes
         yield self.message
 
-    @property
-    def step(self) -> int:
-        return -1 if self.at is None else self.at
+    def _hear(self, message: ReplayMessage) -> None:
+        match message:
+            case Opened():
+                self._show_first_rows()
+                self._tell_nothing()
+            case Moved():
+                self._show_step()
+            case StatusChanged():
+                self.tell_position()
+            case Compared(rows):
+                self._show_changes(rows)
+        self._keep_loading()
 
-    # -- a tape
-
-    def open(self, source: LineSource, running: bool = True, at: int | None = None) -> None:
-        self._timeline = self._loaded = None
-        self.byte, self.reason = None, ""
-        super().open(source, running, at or 0)
-        self._tell_nothing()
-        self.aim(lambda player: at or 0)
-
-    def aim(self, place: Callable[[Player], int]) -> None:
-        """Go to a place of a tape of which only the beginning may be there: to the place itself, once it is.
-
-        Whoever moves meanwhile wants to be somewhere else.
-        """
-        player, source = self.player, self.source
-        if player is not None:
-            self.move_to(place(player))
-        self._aim = place if player is None or (source is not None and source.behind) else None
-
-    def _show(self, source: LineSource) -> None:
-        super()._show(source)
-        if self._aim is not None:
-            self.aim(self._aim)
-        else:
-            self.move_to(self.step, self.byte, self.reason)
-        if not source.behind and self._loaded is not source:
-            self._loaded = source
-            self.post_message(self.Loaded(source))
-
-    @property
-    def timeline(self) -> Timeline | None:
-        """What is known about its steps; made when the tape is there."""
-        player = self.player
-        if player is None:
-            return None
-        if self._timeline is None or self._timeline.player is not player:
-            self._timeline = Timeline(player)
-        return self._timeline
+    # -- what was known at the step
 
     def _frame(self) -> None:
-        if self.frozen:
+        if self.model.trying:
             return
+        told = self._drawn
         super()._frame()
-        if self.source is not None and (self.source.behind or not self._all_told):
+        if self._drawn == told and self.model.busy and self._frames % LOADING_FRAMES == 0:
             self.tell_position()
 
-    @property
-    def growing(self) -> bool:
-        """A variant of what still grows is what had come when it was made."""
-        return self.path is not None and super().growing
+    def _show(self) -> None:
+        super()._show()
+        self._show_step()
 
-    # -- moving in time
-
-    def move_to(self, step: int, byte: int | None = None, reason: str = "") -> None:
-        """Show what was known when a step had been made; `reason` says why, if there is one to tell."""
-        self.reason, self._aim = reason, None
-        player = self.player
+    def _show_step(self) -> None:
+        player, step, byte = self.player, self.model.step, self.model.byte
         if player is None:
             return
-        self.at, self.byte = max(-1, min(step, player.steps - 1)), byte
-        where, row = player.place(self.at) if self.at >= 0 else (None, 0)
+        where, row = player.place(step) if step >= 0 else (None, 0)
         if byte is not None:
-            light = Highlight(((byte, byte + 1),))
+            common = Highlight(((byte, byte + 1),))
         else:
-            light = highlight_of(player, player.item(where, row)) if where is not None else Highlight()
+            common = highlight_of(player, player.item(where, row)) if where is not None else Highlight()
         for pane in self.panes:
-            pane.stand(self.step, self._row_of(player, pane, where, row))
-            pane.light(light)
+            if pane.player is not player:
+                pane.play(player, step)
+            pane.stand(step, self._row_of(player, pane, where, row))
+            pane.highlight(common)
             self._point_at(pane, pane.PANE is where)
             self._subtitle(pane)
         self.tell_position()
@@ -231,52 +182,31 @@ class ReplayView(ExchangeView):
             return linked(player, where, row, pane.PANE)
         return None
 
-    def seek(self, unit: Unit, way: int) -> bool:
-        """Go to the next one of a kind, or to the one before; False when there is none."""
-        timeline = self.timeline
-        if timeline is None:
-            return False
-        found = timeline.seek(self.step, unit, way)
-        if found is not None:
-            self.move_to(found)
-        return found is not None
+    def _show_changes(self, rows: Sequence[ChangedRows]) -> None:
+        """What came out otherwise than in the original."""
+        for pane, changed in zip(self.panes, rows, strict=True):
+            pane.mark_changed(changed)
+            self._subtitle(pane)
 
-    def find(self, text: str) -> Destination:
-        """The place that somebody typed; UserError when there is no such place."""
-        timeline = self.timeline
-        assert timeline is not None
-        return timeline.goto(text, self.step)
+    # -- looking around
 
     def go_to(self, step: int) -> None:
         assert self.player is not None
-        self.move_to(step)
+        self.model.move_to(step)
         place, _ = self.player.place(step)
         self.screen.set_focus(self.panes[place])
 
-    def pause(self) -> bool:
-        return True  # here time stands still anyway
-
-    def go_to_finding(self, way: int) -> bool:
-        return self.seek(Unit.FINDING, way)
-
     def on_row_pane_moved(self, event: RowPane.Moved) -> None:
         super().on_row_pane_moved(event)
-        if isinstance(event.pane, TapePane) and self.byte is not None:
-            self.byte = None
-            self.tell_position()
+        if isinstance(event.pane, TapePane):
+            self.model.forget_byte()
 
     def show_row(self, pane: Pane, row: int) -> None:
         """One that is still to come is gone to in time as well."""
         if row >= self.panes[pane].count():
             assert self.player is not None
-            self.move_to(self.player.rows(pane).steps[row])
+            self.model.move_to(self.player.rows(pane).steps[row])
         super().show_row(pane, row)
-
-    def show_changes(self, changes: Sequence[Marks]) -> None:
-        """What came out otherwise than in the original."""
-        for pane, changed in zip(self.panes, changes, strict=True):
-            pane.mark_changed(changed)
-            self._subtitle(pane)
 
     # -- what is said
 
@@ -295,19 +225,21 @@ class ReplayView(ExchangeView):
         pane.set_class(now, "-now")
 
     def tell_position(self) -> None:
-        player, timeline = self.player, self.timeline
+        model, player, timeline = self.model, self.player, self.model.timeline
         if player is None or timeline is None:
             return
-        self._all_told = timeline.catch_up(_LOOK)
-        self.message.show_message(timeline.assembly, self.step)
-        place, step = self._place(player), self.step
-        words = " · ".join(part for part in (self.remark, place, *self._more(player)) if part)
-        self.position.tell(place, words, self._alarms(player), step, player.steps, self._signs(timeline))
+        self.message.show_message(timeline.assembly, model.step)
+        place = self._place(player)
+        reading = "reading …" if model.reading else ""
+        words = " · ".join(part for part in (reading, model.speed, place, *self._more(player)) if part)
+        self.position.tell(
+            place, words, self._alarms(player), model.step, player.steps, self._signs(timeline)
+        )
 
     def _signs(self, timeline: Timeline) -> tuple[Signs, ...]:
         findings = timeline.player.finding_steps
         return (
-            Signs("◆", "mark", self.marks),
+            Signs("◆", "mark", self.model.marked),
             Signs("✖", "error", findings.of("error")),
             Signs("●", "call", timeline.calls),
             Signs("▲", "warning", findings.of("warning")),
@@ -315,12 +247,13 @@ class ReplayView(ExchangeView):
         )
 
     def _place(self, player: Player) -> str:
-        where = f"step {self.step + 1:,}" if self.step >= 0 else "before step 1"
+        step = self.model.step
+        where = f"step {step + 1:,}" if step >= 0 else "before step 1"
         return f"{where} of {player.steps:,}"
 
     def _more(self, player: Player) -> Iterator[str]:
         """What else is to be said about a place."""
-        step = self.step
+        step = self.model.step
         if step < 0:
             return
         yield f"{player.time(player.item(*player.place(step))):.3f} s"
@@ -329,17 +262,18 @@ class ReplayView(ExchangeView):
             yield f"read {read + 1:,} of {player.reads:,}"
         if last is not None:
             yield f"state {last.to}"
-        if self.byte is not None:
-            yield f"byte {self.byte:,}"
+        if self.model.byte is not None:
+            yield f"byte {self.model.byte:,}"
 
     def _alarms(self, player: Player) -> str:
         """What must not be overlooked: that this is not the tape itself, what is held, why we are here."""
-        return " · ".join(part for part in (self.variant, self._held(player), self.reason) if part)
+        parts = (self.model.variant, self._held(player), self.model.reason)
+        return " · ".join(part for part in parts if part)
 
     def _held(self, player: Player) -> str:
-        held = player.held_at(self.step)
+        held = player.held_at(self.model.step)
         if held is None:
             return ""
-        pane, row = player.place(self.step)
+        pane, row = player.place(self.model.step)
         seconds = max(0.0, player.time(player.item(pane, row)) - held.since)
         return f"{characters(held.characters)} held" + (f" for {seconds:.2f} s" if seconds else "")

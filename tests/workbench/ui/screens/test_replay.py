@@ -90,7 +90,7 @@ async def test_any_step_and_both_ends():
 async def test_each_pane_shows_what_was_known_at_that_moment():
     async with replaying(SAMPLE) as replay:
         for step in (5, 17, 3):
-            replay.screen.replay.move_to(step)
+            replay.screen.model.move_to(step)
             await replay.press()
             for pane in Pane:
                 assert replay.pane(pane).count() == replay.player.rows(pane).known_at(step)
@@ -154,10 +154,10 @@ async def test_go_to_a_byte_lights_it():
         at = bytes(replay.player.data).index(b"<path>")
         await replay.press(":")
         await replay.type(f"@{at}")
-        assert replay.screen.replay.byte == at
+        assert replay.screen.model.byte == at
         item = replay.item()
         assert isinstance(item, Transition) and item.text == "<path>"
-        assert replay.pane(Pane.UPSTREAM).lit == ((at, at + 1),)
+        assert replay.pane(Pane.UPSTREAM).highlighted == ((at, at + 1),)
 
 
 async def test_go_to_nowhere_says_what_is_possible():
@@ -187,14 +187,14 @@ async def test_playing_as_fast_as_possible_reaches_the_end():
         assert "as fast as possible" in replay.screen.replay.position.words
         await replay.press("space")
         await replay.until(lambda: replay.step == replay.player.steps - 1, "the end")
-        await replay.until(lambda: not replay.screen.playing.on, "it stops there")
+        await replay.until(lambda: not replay.screen.model.playing, "it stops there")
         await replay.press(*["-"] * 9, "space")
         assert replay.step < 2, "from the end it begins anew"
 
 
 async def test_playing_takes_the_time_it_took(monkeypatch: pytest.MonkeyPatch):
     now = 100.0
-    monkeypatch.setattr("workbench.ui.screens.replay.monotonic", lambda: now)
+    monkeypatch.setattr("workbench.ui.replaymodel.monotonic", lambda: now)
     async with replaying(SAMPLE) as replay:
         await replay.press("<", "space")
         assert "playing at 1×" in replay.screen.replay.position.words
@@ -214,9 +214,9 @@ async def test_playing_takes_the_time_it_took(monkeypatch: pytest.MonkeyPatch):
 async def test_a_step_stops_playing():
     async with replaying(SAMPLE) as replay:
         await replay.press("-", "-", "-", "<", "space")
-        assert replay.screen.playing.on
+        assert replay.screen.model.playing
         await replay.press("right")
-        assert not replay.screen.playing.on
+        assert not replay.screen.model.playing
 
 
 # -- the position bar
@@ -270,12 +270,12 @@ async def test_running_to_a_breakpoint(text: str, wanted):
         await replay.press("b")
         await replay.type(text)
         await replay.press("c")
-        await replay.until(lambda: replay.screen.replay.reason, "a hit")
-        assert text in replay.screen.replay.reason, "it says which"
+        await replay.until(lambda: replay.screen.model.reason, "a hit")
+        assert text in replay.screen.model.reason, "it says which"
         assert wanted(replay.item()), replay.item()
         hit = replay.step
         await replay.press(">", "C")
-        await replay.until(lambda: replay.screen.replay.reason, "a hit on the way back")
+        await replay.until(lambda: replay.screen.model.reason, "a hit on the way back")
         assert replay.step >= hit
 
 
@@ -296,8 +296,8 @@ async def test_playing_stops_at_a_breakpoint():
         await replay.press("b")
         await replay.type("state:value")
         await replay.press(*["+"] * 9, "space")
-        await replay.until(lambda: replay.screen.replay.reason, "a hit")
-        assert not replay.screen.playing.on
+        await replay.until(lambda: replay.screen.model.reason, "a hit")
+        assert not replay.screen.model.playing
         assert replay.item().to == "value"
 
 
@@ -307,7 +307,7 @@ async def test_a_breakpoint_that_cannot_be_read():
         await replay.type("text:(")
         assert replay.screen._prompt.display
         await replay.type("nonsense:x")
-        assert replay.screen._prompt.display and not replay.screen.runner.breakpoints
+        assert replay.screen._prompt.display and not replay.screen.model.breakpoints
 
 
 async def test_the_list_of_breakpoints_is_kept_beside_the_tape(tmp_path: Path):
@@ -321,12 +321,12 @@ async def test_the_list_of_breakpoints_is_kept_beside_the_tape(tmp_path: Path):
         await replay.type("tool:read*")
         await replay.press("b", "enter")
         await replay.type("state:broken")
-        assert [str(one) for one in replay.screen.runner.breakpoints] == ["state:broken", "tool:read*"]
+        assert [str(one) for one in replay.screen.model.breakpoints] == ["state:broken", "tool:read*"]
     async with replaying(path) as replay:
-        assert [str(one) for one in replay.screen.runner.breakpoints] == ["state:broken", "tool:read*"]
+        assert [str(one) for one in replay.screen.model.breakpoints] == ["state:broken", "tool:read*"]
         await replay.press("b", "d")
         await replay.press("escape")
-        assert [str(one) for one in replay.screen.runner.breakpoints] == ["tool:read*"]
+        assert [str(one) for one in replay.screen.model.breakpoints] == ["tool:read*"]
 
 
 # -- marks
@@ -348,7 +348,7 @@ async def test_marks_are_kept_beside_the_tape(tmp_path: Path):
         await replay.press("enter")
         assert replay.step == marked
         await replay.press("M", "d")
-        assert not replay.screen.notebook.steps
+        assert not replay.screen.model.marked
     assert not (tmp_path / f"{path.name}.marks.json").exists()
 
 
@@ -356,7 +356,7 @@ async def test_nothing_is_written_beside_a_sample():
     async with replaying(SAMPLE) as replay:
         await replay.press("m")
         await replay.type("mine")
-        assert replay.screen.notebook.steps == (0,)
+        assert replay.screen.model.marked == (0,)
         assert "built-in sample" in replay.told
     assert not SAMPLE.with_name(f"{SAMPLE.name}.marks.json").exists()
 
@@ -369,13 +369,13 @@ async def test_the_samples_are_two_keys_away():
         await replay.until(lambda: isinstance(replay.app.screen, PickerScreen), "the picker")
         await replay.press("down", "enter")
         await replay.replay()
-        first = replay.screen.opening.title
+        first = replay.screen.sub_title
         assert replay.player.steps
         await replay.press("escape")
         await replay.until(lambda: isinstance(replay.app.screen, PickerScreen), "the picker again")
         await replay.press("down", "enter")
         await replay.replay()
-        assert replay.screen.opening.title != first
+        assert replay.screen.sub_title != first
 
 
 async def test_leaving_the_picker_without_a_choice_ends_it():

@@ -18,7 +18,6 @@ from workbench.files import samples_dir
 from workbench.replay.lines import MemoryTape
 from workbench.replay.player import Pane
 from workbench.tape.format import Line, dump_line, end_line, make_header, read_line
-from workbench.ui.screens import whatif as trials
 from workbench.ui.screens.detail import WhyScreen
 from workbench.ui.screens.table import TableScreen
 from workbench.ui.widgets.bars import PositionBar
@@ -55,8 +54,11 @@ class Shelf:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._jobs: list[tuple[Callable[[], Any], Callable[[Any], None]]] = []
-        monkeypatch.setattr(trials, "_STEPS", 0)
-        monkeypatch.setattr(trials, "in_background", lambda _, work, done: self._jobs.append((work, done)))
+        monkeypatch.setattr("workbench.ui.replaymodel._STEPS", 0)
+        monkeypatch.setattr(
+            "workbench.ui.screens.replay.in_background",
+            lambda _, work, done: self._jobs.append((work, done)),
+        )
 
     @property
     def full(self) -> bool:
@@ -79,7 +81,7 @@ def shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
 async def test_a_place_far_behind_is_reached_when_it_is_there(long: Path):
     async with replaying(long) as replay:
         replay.screen.open_number(0, at=_READS)
-        assert replay.screen.replay.step < _READS, "it is not read yet"
+        assert replay.screen.model.step < _READS, "it is not read yet"
         await replay.replay()
         await replay.until(lambda: replay.step == _READS, "the place")
 
@@ -89,7 +91,7 @@ async def test_whoever_moves_meanwhile_stays_there(long: Path):
         replay.screen.open_number(0, at=_READS)
         replay.screen.action_edge(0)
         await replay.replay()
-        await replay.until(lambda: replay.screen.replay._loaded, "all of it is shown")
+        await replay.until(lambda: replay.screen.model.loaded, "all of it is shown")
         assert replay.step == -1
 
 
@@ -101,8 +103,8 @@ async def test_a_long_variant_is_shown_at_the_same_place(long: Path, place: str)
         read = replay.player.last_read(replay.step)
         replay.screen.attempt([Switch("calls", "all")])
         await replay.replay()
-        await replay.until(lambda: replay.screen.replay._loaded, "all of it is shown")
-        assert replay.screen.trials.active
+        await replay.until(lambda: replay.screen.model.loaded, "all of it is shown")
+        assert replay.screen.model.is_variant
         assert replay.player.last_read(replay.step) == read
         await replay.press("u")
         await replay.replay()
@@ -113,9 +115,9 @@ async def test_a_long_variant_is_shown_at_the_same_place(long: Path, place: str)
 async def test_the_message_becomes_whole_without_a_key(tmp_path: Path, reads: int):
     path = written(tmp_path / "some.jsonl", reads)
     async with replaying(path) as replay:
-        source = replay.screen.view.source
+        source = replay.screen.view.tape.source
         assert source is not None
-        replay.screen.openings[0]._make = lambda: source
+        replay.screen.replayables[0]._make = lambda: source
         replay.screen.open_number(0, at=replay.player.steps)
         await replay.until(lambda: f"word{reads - 1} " in replay.screen.replay.message.rows[0][1], "the end")
 
@@ -125,29 +127,29 @@ async def test_marks_far_behind_stand_on_the_bar(long: Path):
         await replay.press(">", "m")
         await replay.type("the end")
         replay.screen.open_number(0)
-        assert not replay.screen.replay.marks
-        await replay.until(lambda: replay.screen.replay.marks, "the mark")
+        assert not replay.screen.model.marked
+        await replay.until(lambda: replay.screen.model.marked, "the mark")
 
 
 async def test_a_change_that_comes_too_early_moves_nothing(long: Path):
     async with replaying(long) as replay:
         replay.screen.open_number(0, at=_READS)
         step = replay.step
-        replay.screen.action_change("join")
+        replay.screen.action_join()
         assert replay.step == step
         await replay.replay()
         await replay.until(lambda: replay.step == _READS, "the place")
-        assert "still being read" in replay.told and not replay.screen.trials.active
+        assert "still being read" in replay.told and not replay.screen.model.is_variant
 
 
 async def test_the_verdict_is_about_all_of_a_tape_without_an_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("workbench.ui.widgets.exchangeview._JUDGE", 1000)
+    monkeypatch.setattr("workbench.ui.opentape._JUDGE", 1000)
     path = written(tmp_path / "cut.jsonl", _READS, end=False)
     async with replaying(path) as replay:
-        await replay.until(lambda: replay.screen.replay._loaded, "all of it is shown")
-        assert replay.screen.view._judged_steps == replay.player.steps
+        await replay.until(lambda: replay.screen.model.loaded, "all of it is shown")
+        assert replay.screen.view.tape.judged_steps == replay.player.steps
 
 
 # -- keys that come early
@@ -169,7 +171,7 @@ async def test_undo_while_a_change_is_tried(shelf: Shelf):
         assert "still being tried" in replay.told
         await replay.press("u")
         shelf.work_off()
-        assert not replay.screen.trials.active and replay.player.reads == 16
+        assert not replay.screen.model.is_variant and replay.player.reads == 16
         assert "trying" not in replay.screen.replay.position.alarm
 
 
@@ -179,7 +181,7 @@ async def test_another_tape_while_a_change_is_tried(shelf: Shelf):
         replay.screen.open_number(1)
         shelf.work_off()
         await replay.replay()
-        assert not replay.screen.trials.active and len(replay.calls) == 2
+        assert not replay.screen.model.is_variant and len(replay.calls) == 2
 
 
 async def test_undo_before_the_differences_are_known(shelf: Shelf):
@@ -194,15 +196,15 @@ async def test_undo_before_the_differences_are_known(shelf: Shelf):
 
 @pytest.mark.parametrize("key", ["<", "escape", "w", "space"])
 async def test_a_key_stops_a_run(monkeypatch: pytest.MonkeyPatch, key: str):
-    monkeypatch.setattr("workbench.ui.screens.tapenotes.hits", lambda *_: repeat(None))
+    monkeypatch.setattr("workbench.ui.replaymodel.hits", lambda *_: repeat(None))
     async with replaying(SAMPLE) as replay:
         await replay.press("b")
         await replay.type("state:value")
         screen = replay.screen
         await replay.press("c")
-        assert screen.runner.on
+        assert screen.model.searching
         await replay.press(key)
-        assert not screen.runner.on
+        assert not screen.model.searching
 
 
 @pytest.mark.parametrize("key", ["m", "b", ":", "/", "M", "enter", "w", "t", "?", "down", "v", "o"])
@@ -210,9 +212,9 @@ async def test_what_one_looks_at_does_not_play_on(key: str):
     async with replaying(SAMPLE) as replay:
         await replay.press("5", "]", "]", "right", "-", "-", "-", "space")
         screen = replay.screen
-        assert screen.playing.on
+        assert screen.model.playing
         await replay.press(key)
-        assert not screen.playing.on
+        assert not screen.model.playing
 
 
 async def test_a_key_that_is_held_down_is_answered_once():
@@ -231,8 +233,8 @@ async def test_nothing_is_left_of_the_tape_before(tmp_path: Path):
     async with replaying(tape(tmp_path, "roo-xml/unclosed-parameter"), TABLE) as replay:
         await replay.press(">", "/")
         await replay.type("path")
-        replay.screen.openings[1].path = broken
-        replay.screen.openings[1]._make = lambda: MemoryTape("x", {}, ())
+        replay.screen.replayables[1].path = broken
+        replay.screen.replayables[1]._make = lambda: MemoryTape("x", {}, ())
         replay.screen.open_number(1)
         assert not replay.screen._search
         assert replay.screen.replay.message.rows == [] and "step 41" not in replay.text
@@ -240,10 +242,10 @@ async def test_nothing_is_left_of_the_tape_before(tmp_path: Path):
 
 async def test_an_original_is_as_alive_as_it_was():
     async with replaying(SAMPLE) as replay:
-        assert not replay.screen.view.running
+        assert not replay.screen.view.tape.running
         replay.screen.attempt([Cut(100)])
         await replay.press("u")
-        assert not replay.screen.view.running
+        assert not replay.screen.view.tape.running
 
 
 async def test_a_variant_of_a_tape_that_still_grows(tmp_path: Path):
@@ -256,7 +258,7 @@ async def test_a_variant_of_a_tape_that_still_grows(tmp_path: Path):
             file.write(dump_line(read_line(9, _event("more "))))
         assert "still running" in replay.text, "nobody has cut it off"
         await replay.press("space")
-        await replay.until(lambda: not replay.screen.playing.on, "a variant has an end")
+        await replay.until(lambda: not replay.screen.model.playing, "a variant has an end")
         await replay.press("u")
         await replay.until(lambda: replay.player.reads == 6, "the original has grown")
         assert replay.player.last_read(replay.step) == 4, "and the cursor is where it was"
@@ -271,7 +273,7 @@ async def test_a_mark_with_a_byte_that_a_variant_has_not(tmp_path: Path):
         replay.screen.attempt([Cut(500)])
         await replay.replay()
         await replay.press("M", "enter")
-        assert replay.screen.replay.byte is None
+        assert replay.screen.model.byte is None
         await replay.press("w")
         assert isinstance(replay.app.screen, WhyScreen)
 
@@ -338,7 +340,7 @@ async def test_where_we_are_is_seen_whatever_else_is_said():
         await replay.press("b")
         await replay.type("state:value")
         await replay.press("c")
-        await replay.until(lambda: replay.screen.replay.reason, "a hit")
+        await replay.until(lambda: replay.screen.model.reason, "a hit")
         line = replay.screen.replay.position.render_line(0).text
         assert f"step {replay.step + 1} of" in line and "VARIANT malformed = repair" in line
 

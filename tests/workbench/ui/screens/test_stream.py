@@ -44,8 +44,8 @@ async def test_a_selected_delta_lights_its_transition_and_its_bytes(library: Pat
             client.go(row)
             await driver.pilot.pause()
             related = player.item(Pane.MACHINE, machine.cursor)
-            assert isinstance(related, Transition) and machine.is_lit(related)
-            raw = b"".join(bytes(player.data[start:end]) for start, end in client.lit)
+            assert isinstance(related, Transition) and machine.is_highlighted(related)
+            raw = b"".join(bytes(player.data[start:end]) for start, end in client.highlighted)
             assert raw.decode() == item.text, "the very characters"
             read = driver.pane(Pane.UPSTREAM).item(driver.pane(Pane.UPSTREAM).cursor)
             assert isinstance(read, int) and item.text.encode() in player.read(read)
@@ -68,7 +68,9 @@ async def test_a_selected_read_lights_what_it_became(library: Path):
                     for start, end in player.bytes_of(delta)
                 )
             ]
-            lit = [row for row in range(client.count()) if client.is_lit(player.item(Pane.CLIENT, row))]
+            lit = [
+                row for row in range(client.count()) if client.is_highlighted(player.item(Pane.CLIENT, row))
+            ]
             assert lit == wanted
 
 
@@ -101,10 +103,10 @@ async def test_moving_stops_following_and_counts_what_is_new(library: Path):
 async def test_pause_freezes_the_view(library: Path):
     async with driving(library) as driver:
         await driver.press("space")
-        assert driver.screen.view.at is not None
+        assert driver.screen.view.tape.at is not None
         assert all(pane.step is not None for pane in driver.screen.query(TapePane))
         await driver.press("space")
-        assert driver.screen.view.at is None
+        assert driver.screen.view.tape.at is None
 
 
 async def test_search_in_a_pane(library: Path):
@@ -209,12 +211,12 @@ async def test_a_rule_of_the_table_leads_to_its_row(library: Path):
 async def test_one_key_opens_the_replay_at_the_selected_row(library: Path):
     async with driving(library) as driver:
         await driver.press("2", "g", "down", "down", "down")
-        step, path = driver.screen.view.selected_step(), driver.screen.view.path
+        step, path = driver.screen.view.selected_step(), driver.screen.view.tape.path
         await driver.press("p")
         replay = driver.app.screen
         assert isinstance(replay, ReplayScreen)
         await driver.until(lambda: replay.player is not None and replay.player.complete, "the tape is read")
-        assert replay.replay.step == step and replay.view.path == path
+        assert replay.model.step == step and replay.view.tape.path == path
         await driver.press("right", "escape")
         await driver.until(lambda: isinstance(driver.app.screen, StreamScreen), "back")
 
@@ -232,14 +234,14 @@ async def test_a_running_exchange_can_be_replayed(tmp_path: Path):
         await driver.until(lambda: replay.player is not None and replay.player.steps, "its first half")
         assert replay.player is not None and not replay.player.complete
         await driver.press(">")
-        step = replay.replay.step
+        step = replay.model.step
         with tape.open("ab") as file:
             file.write(b"".join(lines[len(lines) // 2 :]))
         player = replay.player
         await driver.until(lambda: player.complete, "the other half")
-        assert replay.replay.step == step
+        assert replay.model.step == step
         await driver.press(">")
-        assert replay.replay.step == replay.player.steps - 1 > step
+        assert replay.model.step == replay.player.steps - 1 > step
 
 
 async def test_why_in_the_live_screen_and_its_change_in_the_replay(library: Path):
@@ -251,5 +253,5 @@ async def test_why_in_the_live_screen_and_its_change_in_the_replay(library: Path
         await driver.press("1")
         await driver.until(lambda: isinstance(driver.app.screen, ReplayScreen), "the replay")
         replay: Any = driver.app.screen
-        await driver.until(lambda: replay.trials.active, "the variant")
+        await driver.until(lambda: replay.model.is_variant, "the variant")
         assert replay.player.completion["choices"][0]["message"]["tool_calls"]

@@ -104,7 +104,7 @@ async def test_rows_that_belong_together_stay_together_while_more_come(library: 
     tape, rest = growing(library, 12)
     async with driving(library) as driver:
         assert driver.list.choose(str(tape.relative_to(library)))
-        await driver.until(lambda: driver.screen.view.path == tape, "it")
+        await driver.until(lambda: driver.screen.view.tape.path == tape, "it")
         await driver.press("1", "G", "up")
         upstream, machine, client = (driver.pane(pane) for pane in Pane)
         places = [pane.cursor for pane in (upstream, machine, client)]
@@ -112,7 +112,7 @@ async def test_rows_that_belong_together_stay_together_while_more_come(library: 
         await driver.until(lambda: upstream.fresh and client.fresh, "new rows are counted")
         assert [pane.cursor for pane in (upstream, machine, client)] == places
         assert all("new ↓" in str(pane.border_subtitle) for pane in (upstream, client))
-        assert upstream.lit
+        assert upstream.highlighted
         await driver.press("G")
         assert upstream.follow and not upstream.fresh
 
@@ -121,14 +121,14 @@ async def test_what_was_lit_goes_out_when_the_cursor_follows(library: Path):
     tape, rest = growing(library, 12)
     async with driving(library) as driver:
         assert driver.list.choose(str(tape.relative_to(library)))
-        await driver.until(lambda: driver.screen.view.path == tape, "it")
+        await driver.until(lambda: driver.screen.view.tape.path == tape, "it")
         await driver.press("1", "up", "G")
         upstream = driver.pane(Pane.UPSTREAM)
-        assert upstream.lit
+        assert upstream.highlighted
         add(tape, *rest)
         await driver.until(lambda: driver.screen.player and driver.screen.player.complete, "the rest")
         await driver.until(lambda: upstream.cursor == upstream.count() - 1, "it follows")
-        assert not upstream.lit
+        assert not upstream.highlighted
 
 
 async def test_n_and_search_begin_again_at_the_top(library: Path):

@@ -18,9 +18,12 @@ def transitions(player: Player) -> list[tuple[int, Transition]]:
 
 
 @pytest.mark.parametrize("name", DIALECTS)
-def test_every_pair_of_the_table_is_in_one_row(name: str):
-    pairs = [pair for row in rules_of(DIALECTS[name]) for pair in row.pairs]
-    assert sorted(pairs) == sorted((str(state), str(token)) for state, token in DIALECTS[name].transitions)
+def test_every_rule_of_the_table_is_in_one_row(name: str):
+    keys = [key for row in rules_of(DIALECTS[name]) for key in row.keys]
+    table = DIALECTS[name].transitions.items()
+    assert sorted(keys) == sorted(
+        (str(state), str(token), rule.why) for (state, token), rules in table for rule in rules
+    )
 
 
 def test_hits_are_counted_up_to_the_step():
@@ -30,7 +33,7 @@ def test_hits_are_counted_up_to_the_step():
         hits = Hits(player, step)
         while hits.advance(0):
             pass
-        assert hits.current == (last.state, last.token)
+        assert hits.current == (last.state, last.token, last.why)
         assert hits.counts.total() == sum(1 for at, _ in moves if at <= step)
 
 
@@ -44,7 +47,7 @@ def test_the_current_rule_is_lit_and_in_sight(size: tuple[int, int]):
             assert app.sees("the table of roo-xml")
             (line,) = [line for line in app.seen if "▶" in line]
             assert last.token in line and "→ call" in line and "begin call" in line and " 1 " in line
-            assert app.sees("an offered tool's tag starts a call")
+            assert app.sees("an offered tool's tag", "starts a call")
 
     run(look())
 

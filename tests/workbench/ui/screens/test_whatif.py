@@ -77,13 +77,13 @@ async def test_a_number_is_typed():
         await choose(replay, "max_call_bytes")
         await replay.type("1MiB")
         await replay.replay()
-        await replay.until(lambda: replay.screen.trials.active, "the variant")
+        await replay.until(lambda: replay.screen.model.is_variant, "the variant")
         assert replay.calls
         await replay.press("d")
         await choose(replay, "max_call_bytes")
         await replay.type("much")
         await replay.until(lambda: "max_call_bytes" in replay.told, "it says what is wrong")
-        assert len(replay.screen.trials.changes) == 1
+        assert len(replay.screen.model.changes) == 1
 
 
 async def test_the_place_stays_the_same():
@@ -121,7 +121,7 @@ async def test_an_edit_that_is_not_played_is_asked_about():
         assert replay.app.screen is screen and "escape once more" in replay.text
         await replay.press("escape")
         await replay.replay()
-        assert not replay.screen.trials.active
+        assert not replay.screen.model.is_variant
 
 
 ODD = "a\r\nb\u2028c\x85d\x0be\rf\tg"
@@ -140,7 +140,7 @@ async def test_line_ends_that_the_editor_does_not_know_survive(tmp_path: Path):
         await replay.press("ctrl+s")
         await replay.replay()
         assert replay.message["content"] == f"{ODD}!"
-        assert len(replay.screen.trials.changes) == 1, "and nothing else changed"
+        assert len(replay.screen.model.changes) == 1, "and nothing else changed"
 
 
 async def test_one_of_several_texts():
@@ -162,7 +162,7 @@ async def test_the_stream_can_be_cut_here():
         await replay.press("b")
         await replay.type("machine:src/")
         await replay.press("c")
-        await replay.until(lambda: replay.screen.replay.reason, "the value")
+        await replay.until(lambda: replay.screen.model.reason, "the value")
         event = replay.item().event
         await replay.press("!")
         await replay.replay()
@@ -190,12 +190,12 @@ async def test_reads_can_be_joined_and_split():
         await replay.press("<", "]", "|")
         await replay.press("enter")
         await replay.replay()
-        await replay.until(lambda: len(replay.screen.trials.changes) == 2, "both changes")
+        await replay.until(lambda: len(replay.screen.model.changes) == 2, "both changes")
         assert replay.player.reads == 16 and bytes(replay.player.data) == data
         assert replay.player.completion == whole, "cuts do not matter"
         await replay.press("u", "u")
         await replay.replay()
-        assert not replay.screen.trials.active and replay.player.reads == 16
+        assert not replay.screen.model.is_variant and replay.player.reads == 16
         await replay.press("u")
         assert "nothing has been changed" in replay.told
 
@@ -217,7 +217,7 @@ async def test_a_split_that_cannot_be():
         assert "a byte is a number" in replay.text
         await replay.type("0")
         await replay.until(lambda: replay.told, "it says why not")
-        assert not replay.screen.trials.active
+        assert not replay.screen.model.is_variant
 
 
 async def test_a_variant_is_saved_as_a_tape_of_its_own(tmp_path: Path):
@@ -311,9 +311,9 @@ async def test_a_text_that_somebody_wrote_is_not_lost_by_one_key(tmp_path: Path)
         assert replay.app.is_running and "not saved" in replay.told
         await replay.press("S")
         await replay.until(lambda: "written to" in replay.told, "it is saved")
-        assert not replay.screen.trials.unsaved
+        assert not replay.screen.unsaved
         await edit(replay, "Hello again")
-        assert replay.screen.trials.unsaved
+        assert replay.screen.unsaved
         await replay.press("q", "q")
         await replay.until(lambda: not replay.app.is_running, "the end")
 

@@ -14,7 +14,9 @@ from rich.style import Style
 from workbench.files import samples_dir
 from workbench.replay.lines import MemoryTape, Tail
 from workbench.replay.player import Player
+from workbench.replay.rowindex import ALL
 from workbench.tape.format import Line, Tape, read_tape
+from workbench.ui.replaymodel import ReplayModel
 from workbench.ui.widgets.replayview import ReplayView
 from workbench.ui.widgets.rowpane import RowPane
 
@@ -33,17 +35,19 @@ class Shown:
     """A tape in the view, and all that can be seen of it."""
 
     def __init__(self, player: Player) -> None:
-        self.view = ReplayView()
-        self.view.source = MemoryTape("sample", player.header, ())
-        self.view.source.player = player
-        for pane in self.view.panes:
-            pane.play(player, -1)
+        self.model = ReplayModel(lambda work, done: done(work()))
+        self.model.source = MemoryTape("sample", player.header, ())
+        self.model.source.player = player
+        self.view = ReplayView(self.model)
 
     def at(self, step: int) -> tuple[object, ...]:
         """The screen's model: rows, selected rows, the position, what is held, the message."""
-        self.view.move_to(step)
+        assert self.model.timeline is not None
+        self.model.timeline.catch_up(ALL)
+        self.model.move_to(step)
         panes = [
-            (*self._rows(pane), pane.cursor, pane.lit, str(pane.border_title)) for pane in self.view.panes
+            (*self._rows(pane), pane.cursor, pane.highlighted, str(pane.border_title))
+            for pane in self.view.panes
         ]
         # How many steps and reads there are in all is no part of the moment.
         position = re.sub(r" of [0-9,]+", "", self.view.position.words)

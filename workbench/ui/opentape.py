@@ -1,0 +1,97 @@
+"""A tape that is open on the screen: read on while it grows, in slices that hold nothing up, and judged."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+from pathlib import Path
+
+from workbench.analysis.verdicts import Verdict, facts_of_player, verdict
+from workbench.replay.lines import LineSource, Tail
+from workbench.replay.player import Player
+
+SLICE = 0.012  # seconds of reading for one frame
+# A key press takes some ten turns of the event loop until it is drawn: the rest of a long tape is read in
+# small slices, with a rest between them in which such turns cost nothing.
+_LOAD, _REST = 0.004, 0.002
+_JUDGE = 0.5  # seconds between verdicts on an answer that still grows
+
+
+class OpenTape:
+    """Live is the end of a tape whose end has not arrived. `at` is the step that is shown; None: the last."""
+
+    def __init__(self) -> None:
+        self.source: LineSource | None = None
+        self.at: int | None = None
+        self.running = True  # somebody still writes the tape, if it has no end
+        self.verdict: Verdict | None = None
+        self._judged_at = 0.0
+        self.judged_steps = -1  # so many steps had been made when the verdict was given
+
+    @property
+    def player(self) -> Player | None:
+        return self.source.player if self.source is not None else None
+
+    @property
+    def path(self) -> Path | None:
+        """The file that is shown, if it is one."""
+        return self.source.path if isinstance(self.source, Tail) else None
+
+    @property
+    def growing(self) -> bool:
+        """More may come."""
+        return self.running and self.player is not None and not self.player.complete
+
+    # -- reading
+
+    def show_source(self, source: LineSource, *, running: bool = True, at: int | None = None) -> None:
+        """Another tape: its first rows at once, the rest is for `load`."""
+        gc.unfreeze()  # the tape before may go
+        self.source, self.running, self.at, self.verdict = source, running, at, None
+        source.advance(SLICE)
+
+    @property
+    def progress(self) -> tuple[object, ...]:
+        """How much of it is known; whoever shows it draws anew when that is not what it was."""
+        source = self.source
+        return (None, 0, None) if source is None else (source, source.done, source.problem)
+
+    @property
+    def busy(self) -> bool:
+        """There is work for `load` right now."""
+        return self.source is not None and self.source.behind
+
+    def read_on(self, seconds: float = SLICE) -> None:
+        if self.source is not None:
+            self.source.advance(seconds)
+
+    async def load(self) -> None:
+        """What is left to be read, a slice at a time; keys and frames come in between."""
+        while self.busy:
+            self.read_on(_LOAD)
+            # A long tape's records live as long as it is shown: looking through them for garbage again and
+            # again would be the longest pause of all.
+            gc.freeze()
+            await asyncio.sleep(_REST)
+
+    # -- judging
+
+    def set_running(self, running: bool) -> bool:
+        """Whether its writer still lives: a tape alone cannot tell. True when that is news."""
+        changed = running != self.running
+        if changed:
+            self.running, self.verdict = running, None
+        return changed
+
+    def judge(self, player: Player) -> Verdict:
+        """A verdict looks at the whole answer: while that grows, now and then is enough."""
+        if self.verdict is None or self._is_due(player):
+            self._judged_at, self.judged_steps = time.monotonic(), player.steps
+            self.verdict = verdict(facts_of_player(player, live=self.running))
+        return self.verdict
+
+    def _is_due(self, player: Player) -> bool:
+        if self.judged_steps == player.steps or (self.source is not None and self.source.behind):
+            return False  # nobody waits for a verdict on a half
+        return not self.growing or time.monotonic() - self._judged_at > _JUDGE

@@ -1,0 +1,644 @@
+"""The replay: which tape is open, where the cursor in time stands, and all that moves it.
+
+A key becomes a call of a method here. What comes of it goes out as a message to everybody who listens: the
+view draws, the screen tells. Nothing in here draws, asks or knows who listens.
+
+No key waits for a long tape. The tape and the indexes over its steps are read in slices; a step that needs
+what is not read yet is made as soon as it is, and the position says “reading …” meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from textual.notifications import SeverityLevel
+
+from workbench.analysis.variants.changes import Change, Merge, Retext, describe
+from workbench.analysis.variants.difference import Marks as ChangedRows
+from workbench.analysis.variants.difference import changed_rows
+from workbench.analysis.variants.script import Script, save_variant
+from workbench.errors import UserError
+from workbench.files import samples_dir
+from workbench.replay.breakpoints import Breakpoint, Hit, hits, next_hit, parse
+from workbench.replay.lines import LineSource
+from workbench.replay.marks import Mark, Marks, mark_at
+from workbench.replay.playback import Playback
+from workbench.replay.player import Player
+from workbench.replay.sources import Replayable
+from workbench.replay.timeline import Timeline, Unit
+from workbench.ui.opentape import SLICE, OpenTape
+from workbench.ui.variants import Variants, cut_at, same_moment
+
+T = TypeVar("T")
+_ROWS = 2_000  # that an index looks at in one go: some milliseconds
+_AT_ONCE = 0.05  # seconds of playing a variant before the screen is drawn
+# What has fewer of both is changed before the next key can be pressed.
+_STEPS, _BYTES = 10_000, 1 << 20
+_NOUNS = {
+    Unit.STEP: "step", Unit.TRANSITION: "transition", Unit.READ: "read", Unit.DELTA: "delta",
+    Unit.CALL: "call", Unit.FINDING: "finding",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Another tape is shown, or another variant of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The cursor stands at a step; it may be the same one as before, about which more is known now."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatusChanged:
+    """What is said beside the step: a speed, a variant, marks, that something is still read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Which rows of a variant the original has not; one for each pane."""
+
+    rows: Sequence[ChangedRows]
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A sentence for the user."""
+
+    sentence: str
+    title: str = ""
+    severity: SeverityLevel = "information"
+    seconds: float = 3
+
+
+ReplayMessage: TypeAlias = Opened | Moved | StatusChanged | Compared | Notice
+Listener: TypeAlias = Callable[[ReplayMessage], None]
+Work: TypeAlias = Callable[[], bool]  # False: more of the tape has to be read before it can be done
+
+
+class Background(Protocol):
+    """Calls `done`, back in the thread of the screen, with what `work` gave in a thread of its own."""
+
+    def __call__(self, work: Callable[[], T], done: Callable[[T], None]) -> None: ...
+
+
+class ReplayModel(OpenTape):
+    """`step` is where the cursor stands; -1: nothing has happened yet."""
+
+    def __init__(self, background: Background) -> None:
+        super().__init__()
+        self.background = background
+        self.replayable: Replayable | None = None
+        self.byte: int | None = None  # one that somebody asked for
+        self.reason = ""  # why the cursor stands here
+        self.breakpoints: list[Breakpoint] = []
+        self.marked: tuple[int, ...] = ()  # the steps of the marks
+        self._marks = Marks()
+        self._variants: Variants | None = None
+        self._timeline: Timeline | None = None
+        self._playback = Playback()
+        self._run: object | None = None  # stands for the run to a breakpoint that is not over
+        self._waiting: Work | None = None  # what needs more of the tape than is read
+        self._trying: Sequence[Change] | None = None  # what a thread makes of the tape: it must not grow now
+        self._aim: Callable[[Player], int] | None = None  # a place that may not be there yet
+        self._start: str | None = None  # where to begin once the tape is read
+        self._changes: Sequence[Change] = ()  # to be tried once the tape is read
+        self._loaded: LineSource | None = None  # the one that is all read
+        self._listeners: list[Listener] = []
+
+    def subscribe(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    def _send(self, message: ReplayMessage) -> None:
+        for listener in self._listeners:
+            listener(message)
+
+    def _tell(
+        self, sentence: str, seconds: float = 3, *, title: str = "", severity: SeverityLevel = "information"
+    ) -> None:
+        self._send(Notice(sentence, title, severity, seconds))
+
+    def _change_status(self) -> None:
+        """Of a variant nothing can be noted; and marks are left out that the tape has not come to yet."""
+        player = self.player
+        noted = self._marks.marks if player is not None and not self.is_variant else ()
+        found = (mark.found(player) for mark in noted if player is not None)
+        self.marked = tuple(sorted(step for step in found if step is not None))
+        self._send(StatusChanged())
+
+    # -- a tape
+
+    def open(self, replayable: Replayable, at: int | None = None, changes: Sequence[Change] = ()) -> None:
+        """From the start, or at a step; the changes are tried as soon as the tape is read."""
+        self.halt()
+        self.replayable = replayable
+        source = replayable.open()
+        self._variants, self._trying, self._changes = Variants(source), None, changes
+        self._start = replayable.start if at is None else None
+        self._open_marks(replayable.path)
+        self._show(source, lambda player: at or 0, at or 0)
+        self._change_status()
+
+    def _show(self, source: LineSource, place: Callable[[Player], int], at: int = 0) -> None:
+        self._timeline = self._loaded = None
+        self.byte, self.reason = None, ""
+        running = self.replayable is not None and self.replayable.running
+        self.show_source(source, running=running, at=at)
+        if (timeline := self.timeline) is not None:
+            timeline.catch_up(_ROWS)
+        self._send(Opened())
+        self.aim(place)
+
+    @property
+    def growing(self) -> bool:
+        """A variant of what still grows is what had come when it was made."""
+        return self.path is not None and super().growing
+
+    @property
+    def timeline(self) -> Timeline | None:
+        """What is known about its steps; made when the tape is there."""
+        player = self.player
+        if player is None:
+            return None
+        if self._timeline is None or self._timeline.player is not player:
+            self._timeline = Timeline(player)
+        return self._timeline
+
+    # -- reading it
+
+    @property
+    def loaded(self) -> bool:
+        """All that there is of it has been read."""
+        return self._loaded is not None and self._loaded is self.source
+
+    @property
+    def progress(self) -> tuple[object, ...]:
+        timeline = self.timeline
+        return (*super().progress, timeline.assembly.known if timeline is not None else 0)
+
+    @property
+    def steps(self) -> int:
+        return self.player.steps if self.player is not None else 0
+
+    @property
+    def busy(self) -> bool:
+        return super().busy or self._waiting is not None or self._is_behind(self.steps)
+
+    @property
+    def reading(self) -> bool:
+        """What is to be shown of the step, or where a key leads, is not known yet."""
+        return self._waiting is not None or self._is_behind(self.step + 1)
+
+    def _is_behind(self, steps: int) -> bool:
+        """What a client makes of so many steps is not known yet."""
+        timeline = self.timeline
+        return timeline is not None and timeline.assembly.known < steps
+
+    def read_on(self, seconds: float = SLICE) -> None:
+        if self._trying is not None:
+            return
+        had_player = self.player is not None
+        super().read_on(seconds)
+        if (timeline := self.timeline) is not None:
+            timeline.catch_up(_ROWS)
+        source = self.source
+        if source is None:
+            return
+        if self._aim is not None and (not had_player or not source.behind):
+            self.aim(self._aim)
+        if not source.behind and not self.loaded:
+            self._loaded = source
+            self._begin()
+        if self._waiting is not None:
+            self._do_or_tell(self._waiting)
+
+    def _begin(self) -> None:
+        """All of a tape has been read."""
+        self._compare()
+        start, self._start = self._start, None
+        if start is not None:
+            self._do_or_tell(partial(self._go_to, start))
+        self._change_status()  # a mark may stand in a part that was not there before
+        changes, self._changes = self._changes, ()
+        self.attempt(changes)
+
+    def _do(self, work: Work) -> None:
+        """Now, or as soon as enough of the tape is read."""
+        waited, self._waiting = self._waiting is not None, None
+        if not work():
+            self._waiting = work
+        if waited is not (self._waiting is not None):
+            self._change_status()
+
+    def _do_or_tell(self, work: Work) -> None:
+        try:
+            self._do(work)
+        except UserError as error:
+            self._tell(error.message, 8, severity="warning")
+
+    # -- moving in time
+
+    @property
+    def step(self) -> int:
+        return -1 if self.at is None else self.at
+
+    def move_to(self, step: int, byte: int | None = None, reason: str = "") -> None:
+        """To what was known when a step had been made; `reason` says why, if there is one to tell."""
+        self.reason, self._aim = reason, None
+        player = self.player
+        if player is None:
+            return
+        self.at, self.byte = max(-1, min(step, player.steps - 1)), byte
+        self._send(Moved())
+
+    def aim(self, place: Callable[[Player], int]) -> None:
+        """Go to a place of a tape of which only the beginning may be there: to the place itself, once it is.
+
+        Whoever moves meanwhile wants to be somewhere else.
+        """
+        player, source = self.player, self.source
+        if player is not None:
+            self.move_to(place(player))
+        self._aim = place if player is None or (source is not None and source.behind) else None
+
+    def go_to_start(self) -> None:
+        self.halt()
+        self.move_to(-1)
+
+    def go_to_end(self) -> None:
+        self.halt()
+        self.aim(lambda player: player.steps - 1)
+
+    def seek(self, unit: Unit, way: int) -> None:
+        """To the next one of a kind, or to the one before."""
+        self.halt()
+        self._do(partial(self._seek, unit, way))
+
+    def _seek(self, unit: Unit, way: int) -> bool:
+        timeline, source = self.timeline, self.source
+        search = timeline.search(self.step, unit, way) if timeline is not None else iter(())
+        for found in search:  # one slice of it: None, or the step
+            if found is not None:
+                self.move_to(found)
+            return found is not None
+        if way > 0 and source is not None and source.behind:
+            return False
+        self._tell(f"there is no {_NOUNS[unit]} {'after' if way > 0 else 'before'} this step", 2)
+        return True
+
+    def go_to(self, text: str) -> None:
+        """To a place in the words that people type; UserError when there is no such place."""
+        self.halt()
+        self._do(partial(self._go_to, text))
+
+    def _go_to(self, text: str) -> bool:
+        timeline = self.timeline
+        search = timeline.find(text, self.step) if timeline is not None else iter(())
+        for place in search:  # one slice of it: None, or the place
+            if place is not None:
+                self.move_to(place.step, place.byte)
+            return place is not None
+        return True
+
+    def forget_byte(self) -> None:
+        """Somebody looks at something else now."""
+        if self.byte is not None:
+            self.byte = None
+            self._send(StatusChanged())
+
+    @property
+    def moving(self) -> bool:
+        """It plays, runs to a breakpoint, or goes on as soon as more of the tape is read."""
+        return self.playing or self.searching or self._waiting is not None
+
+    def halt(self) -> None:
+        """Nothing moves by itself while somebody does something."""
+        self._run = None
+        moved = self.playing or self._waiting is not None
+        self._playback.pause()
+        self._waiting = None
+        if moved:
+            self._change_status()
+
+    # -- playing
+
+    @property
+    def playing(self) -> bool:
+        return self._playback.playing
+
+    @property
+    def speed(self) -> str:
+        """In words; nothing is said of the usual one while it stands still."""
+        return self._playback.words if self.playing or self._playback.changed else ""
+
+    def toggle_play(self) -> None:
+        plays = self.playing
+        self.halt()
+        if not plays and self.player is not None:
+            self._do(self._play)
+
+    def _play(self) -> bool:
+        player, timeline = self.player, self.timeline
+        assert player is not None and timeline is not None
+        for index in (one.index(timeline) for one in self.breakpoints):
+            if index is not None and index.known <= self.step and not index.catch_up(_ROWS):
+                return False
+        if self.step >= player.steps - 1 and player.complete:
+            self.move_to(-1)  # from the end there is only the beginning to play
+        self._playback.play(player, self.step, monotonic())
+        self._change_status()
+        return True
+
+    def change_speed(self, way: int) -> None:
+        change = self._playback.faster if way > 0 else self._playback.slower
+        change(monotonic())
+        self._change_status()
+
+    def advance(self) -> None:
+        """Play on up to now; to be called often."""
+        if not self.playing:
+            return
+        before, source = self.step, self.source
+        grows = self.growing or (source is not None and source.behind)
+        step = self._playback.advance(monotonic(), before, grows=grows)
+        if not self._stops_between(before, step) and step != before:
+            self.move_to(step)
+        if not self.playing:
+            self._change_status()
+
+    def _stops_between(self, before: int, step: int) -> bool:
+        """Whether playing on to a step meets a breakpoint; the cursor then stands there."""
+        timeline = self.timeline
+        if timeline is None or not self.breakpoints or step <= before:
+            return False
+        hit = next_hit(timeline, self.breakpoints, before, until=step)
+        if hit is None:
+            return False
+        self.halt()
+        self._stop_at(hit)
+        return True
+
+    # -- running to breakpoints
+
+    @property
+    def searching(self) -> bool:
+        return self._run is not None
+
+    def run(self, way: int) -> Coroutine[Any, Any, None]:
+        """To the next breakpoint, or back to the one before; until something halts it."""
+        self.halt()
+        self._run = run = object()
+        return self._search(run, way)
+
+    async def _search(self, run: object, way: int) -> None:
+        timeline, step = self.timeline, self.step
+        if timeline is None:
+            return
+        while self.breakpoints:
+            for hit in hits(timeline, self.breakpoints, step, way):
+                if self._run is not run:
+                    return
+                if hit is not None:
+                    self._run = None
+                    self._stop_at(hit)
+                    return
+                await asyncio.sleep(0)
+            step = timeline.player.steps - 1  # so far it has looked
+            if way < 0 or self.source is None or not self.source.behind:
+                break
+            await asyncio.sleep(0)
+        self._run = None
+        self.move_to(timeline.player.steps - 1 if way > 0 else -1)
+        why = "no breakpoint is hit" if self.breakpoints else "there are no breakpoints (b sets them)"
+        self._tell(f"{why}: this is the {'end' if way > 0 else 'start'}", 4)
+
+    def _stop_at(self, hit: Hit) -> None:
+        self.move_to(hit.step, reason=f"■ {hit.words}")
+        self._tell(hit.words, 4, title="stopped")
+
+    def set_breakpoint(self, text: str, number: int | None = None) -> None:
+        """A new one, or another one in place of one of them; UserError when the text is not a breakpoint."""
+        one = parse(text)
+        if number is not None:
+            self.breakpoints[number] = one
+        elif one not in self.breakpoints:
+            self.breakpoints.append(one)
+        self._save_breakpoints()
+        self._tell(f"stops at {one}; c runs there", 4)
+
+    def remove_breakpoint(self, number: int) -> None:
+        del self.breakpoints[number]
+        self._save_breakpoints()
+
+    def _save_breakpoints(self) -> None:
+        self._marks.breakpoints = [str(one) for one in self.breakpoints]
+        self._save_marks()
+
+    # -- marks
+
+    @property
+    def marks(self) -> Sequence[Mark]:
+        return self._marks.marks
+
+    @property
+    def note(self) -> str:
+        """Of the mark at this step."""
+        mark = self._marks.at(self.step)
+        return mark.note if mark is not None else ""
+
+    def _open_marks(self, tape: Path | None) -> None:
+        """What is kept beside a tape. The samples are the package's: nothing is written beside them."""
+        self._marks = Marks(None if _is_sample(tape) else tape)
+        if self._marks.problem is not None:
+            self._warn(self._marks.problem)
+        self.breakpoints = []
+        for text in self._marks.breakpoints:
+            try:
+                self.breakpoints.append(parse(text))
+            except UserError as error:
+                self._warn(f"{text}: {error.message}")
+
+    def _save_marks(self) -> None:
+        try:
+            self._marks.save()
+        except UserError as error:
+            self._warn(error.message)
+        self._change_status()
+
+    def _warn(self, sentence: str) -> None:
+        self._tell(sentence, 8, severity="warning")
+
+    def set_mark(self, note: str) -> None:
+        """At this step."""
+        if self.player is None:
+            return
+        self._marks.put(mark_at(self.player, self.step, note, self.byte))
+        self._save_marks()
+        if self._marks.path is None:
+            path = self.replayable.path if self.replayable is not None else None
+            what = "a built-in sample" if _is_sample(path) else "in no file"
+            self._tell(f"kept until you close it: this is {what}")
+
+    def remove_mark(self, mark: Mark) -> None:
+        self._marks.remove(mark.step)
+        self._save_marks()
+
+    def go_to_mark(self, mark: Mark) -> None:
+        step = mark.found(self.player) if self.player is not None else None
+        if step is None:
+            self._tell("the tape has not come so far yet")
+        else:  # a variant has other bytes
+            self.move_to(step, None if self.is_variant else mark.byte)
+
+    # -- trying changes
+
+    @property
+    def is_variant(self) -> bool:
+        return bool(self._variants)
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        return self._variants.changes if self._variants is not None else ()
+
+    @property
+    def variant(self) -> str:
+        """What was changed, in words."""
+        if self.trying:
+            return "trying … (u stops it)"
+        return f"VARIANT {describe(self.changes)} (u undoes)" if self.is_variant else ""
+
+    @property
+    def trying(self) -> bool:
+        """A change is being made."""
+        return self._trying is not None
+
+    def is_ready(self) -> bool:
+        """Whether something can be tried now; why not, is told."""
+        if self.trying:
+            what = "the change before this one is still being tried"
+        elif self.source is not None and self.source.behind:
+            what = "the tape is still being read"
+        else:
+            return True
+        self._tell(f"{what}; try again when that is done")
+        return False
+
+    def attempt(self, changes: Sequence[Change]) -> None:
+        """See what becomes of it; the rows that come out otherwise are marked."""
+        player, variants = self.player, self._variants
+        if player is None or variants is None or not changes or not self.is_ready():
+            return
+        work = partial(variants.apply, player, changes)
+        self._trying = changes
+        if player.steps < _STEPS and len(player.data) < _BYTES:
+            self._made(work(), changes, player)
+        else:
+            self._change_status()
+            self.background(work, lambda made: self._made(made, changes, player))
+
+    def _made(self, made: Script | UserError, changes: Sequence[Change], before: Player) -> None:
+        if self._trying is not changes or self._variants is None:
+            return  # taken back, or another tape was opened
+        self._trying = None
+        if isinstance(made, UserError):
+            self._tell(made.message, 6, severity="error")
+        else:
+            self._variants.add(changes, made)
+            self._show_variant(before, at_end=self.step >= before.steps - 1)
+        self._change_status()
+
+    def _show_variant(self, before: Player, *, at_end: bool = False) -> None:
+        """The last one, or the original: at the same moment, though bytes and steps may be others now."""
+        assert self._variants is not None
+        step, source = self.step, self._variants.source()
+        source.advance(_AT_ONCE)
+        self._show(source, lambda player: player.steps - 1 if at_end else same_moment(before, step, player))
+
+    def undo(self) -> None:
+        self.halt()
+        before, variants = self.player, self._variants
+        if self.trying:
+            self._trying = None
+        elif not variants or before is None:
+            self._tell("nothing has been changed", 2)
+        else:
+            variants.undo()
+            self._show_variant(before)
+        self._change_status()
+
+    def _compare(self) -> None:
+        """What is different in a variant, once all of it is there."""
+        source, variants = self.source, self._variants
+        original = variants.original.player if variants else None
+        player = self.player
+        if not variants or original is None or player is None:
+            return
+
+        def done(rows: Sequence[ChangedRows]) -> None:
+            if self.source is source:
+                self._send(Compared(rows))
+
+        self.background(lambda: changed_rows(original, player), done)
+
+    def cut(self) -> None:
+        """What if upstream had ended here?"""
+        self.halt()
+        if self.player is not None:
+            self.attempt([cut_at(self.player, self.step, self.byte)])
+
+    def join(self, read: int) -> None:
+        """A read with the next one. The cursor stands on what comes out of it: that comes with the second."""
+        self.halt()
+        player = self.player
+        if player is None or not self.is_ready():
+            return
+        if read + 1 < player.reads and self.step < player.step_of_read(read + 1):
+            self.move_to(player.step_of_read(read + 1))
+        self.attempt([Merge(read)])
+
+    # -- keeping a variant
+
+    @property
+    def unsaved(self) -> bool:
+        """What is shown differs from every file there is of it."""
+        return self.player is not None and self._variants is not None and not self._variants.saved
+
+    @property
+    def rewritten(self) -> bool:
+        """Somebody wrote a text. A switch is quickly set again, a text is not."""
+        return any(isinstance(change, Retext) for change in self.changes)
+
+    def save_variant(self) -> None:
+        """What was pasted or piped in is in no file yet, so that it is worth keeping as it is."""
+        self.halt()
+        player, variants, changes = self.player, self._variants, self.changes
+        path = self.replayable.path if self.replayable is not None else None
+        if player is None or variants is None or not (changes or path is None):
+            self._tell("there is no variant to save: e, d, !, J and | make one")
+            return
+
+        def work() -> Path | Exception:
+            try:
+                return save_variant(variants.script(player), path, changes)
+            except (OSError, UserError) as error:
+                return error
+
+        def done(written: Path | Exception) -> None:
+            if isinstance(written, Exception):
+                self._tell(f"it cannot be written: {written}", 8, severity="error")
+            else:
+                variants.mark_saved(changes)
+                self._tell(f"written to {written}", 8)
+
+        self.background(work, done)
+
+
+def _is_sample(path: Path | None) -> bool:
+    return path is not None and path.resolve().is_relative_to(samples_dir().resolve())
