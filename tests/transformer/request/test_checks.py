@@ -22,6 +22,15 @@ def found(dialect: str, *tools: Any, system: str = "", policy: str = "inject") -
     return [(finding.code, finding.message) for finding in findings]
 
 
+def taught(dialect: str, system: str, policy: str = "inject") -> list[str]:
+    """The dialects that a system prompt explains, as far as that is a finding."""
+    body: JSON = {"messages": [{"role": "system", "content": system}], "tools": [tool("read", P)]}
+    _, findings = transform_request(body, dialect=dialect, policy={"tools": policy})
+    assert {finding.code for finding in findings} <= {"tool-prompt-present"}
+    assert all(finding.values["dialect"] == dialect for finding in findings)
+    return [finding.values["found"] for finding in findings]
+
+
 @pytest.mark.parametrize("policy", ["inject", "template", "pass"])
 @pytest.mark.parametrize("dialect", ALL)
 def test_nothing_to_tell(dialect: str, policy: str):
@@ -164,12 +173,16 @@ SEED_004 = (
 @pytest.mark.parametrize("policy", ["inject", "template"])
 def test_a_system_prompt_that_explains_calls_already(dialect: str, other: str, policy: str):
     prompt = prompt_for([tool("read", P)], other)
-    said = (
-        f"the system prompt already explains tool calls in the way of {other}; the model may mix that up "
-        f"with {dialect}"
+    told = taught(dialect, f"Be kind.\n\n{prompt}", policy)
+    assert told == ([other] if dialect != other else [])
+
+
+def test_how_that_is_said():
+    ((_, said),) = found("roo-xml", tool("read", P), system="[TOOL_CALLS]")
+    assert said == (
+        "the system prompt already explains tool calls in the way of mistral; "
+        "the model may mix that up with roo-xml"
     )
-    told = found(dialect, tool("read", P), system=f"Be kind.\n\n{prompt}", policy=policy)
-    assert told == ([("tool-prompt-present", said)] if dialect != other else [])
 
 
 @pytest.mark.parametrize(
@@ -190,9 +203,7 @@ def test_a_system_prompt_that_explains_calls_already(dialect: str, other: str, p
 )
 def test_prompts_of_other_dialects(system: str, name: str):
     for dialect in ALL:
-        told = found(dialect, tool("read", P), system=system)
-        assert [code for code, _ in told] == (["tool-prompt-present"] if dialect != name else [])
-        assert all(f"in the way of {name};" in message for _, message in told)
+        assert taught(dialect, system) == ([name] if dialect != name else [])
 
 
 @pytest.mark.parametrize(
