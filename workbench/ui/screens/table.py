@@ -154,7 +154,7 @@ class RuleList(Sheet):
         if rule is None:
             return []
         effect = ", ".join(rule.rule.effect.words) or "nothing"
-        return [(f"{rule.met}: ", "dim"), (rule.rule.why, "good"), (f" (effect: {effect})", "dim")]
+        return [(rule.rule.why, "good"), (f", at {rule.met} (effect: {effect})", "dim")]
 
     def text(self, row: int) -> str:
         rule = self.rules[row]
