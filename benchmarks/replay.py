@@ -64,7 +64,7 @@ def noted(self, *args, **more):
     return begin(self, *args, **more)
 
 ReplayApp.run = noted
-from workbench.cli import main  # noqa: E402
+from workbench.cli.main import main  # noqa: E402
 sys.argv = ["workbench", "replay", {tape!r}]
 main()
 """

@@ -1,5 +1,5 @@
-"""Somebody's JSON file, with comments: additions that leave everything else as it is, shown first, written
-at once, the old file kept.
+"""Somebody's JSON file, with comments: additions that leave everything else as it is. The difference can be
+shown, the file is replaced in one step, and the old one is kept.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 class JsoncError(ValueError):
-    """The text is no JSON, with the line where that shows."""
+    """The text is not JSON; the message has the line where that shows."""
 
 
 class Member(NamedTuple):
@@ -149,7 +149,7 @@ def _at(node: Node, path: KeyPath) -> Node | None:
 
 
 def _insert(text: str, root: Node, path: KeyPath, value: Any) -> str:
-    """The text with a new member, behind the others of its object. That object is there."""
+    """The text with a new member, after the others of its object. That object is there."""
     parent = _at(root, path[:-1])
     assert parent is not None and parent.members is not None
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -163,7 +163,7 @@ def _insert(text: str, root: Node, path: KeyPath, value: Any) -> str:
 
 
 def _with_comma(head: str, parent: Node) -> str:
-    """The text before a new member: a comma directly behind the last value, not behind its comment."""
+    """The text before a new member: a comma directly after the last value, not after its comment."""
     last = max((member.node.end for member in (parent.members or {}).values()), default=None)
     if last is None or head[blank_end(head, last) :].startswith(","):
         return head

@@ -85,7 +85,7 @@ def _paint(piece: Painted, plain: bool) -> str:
 
 
 def write(data: bytes) -> None:
-    """To standard output. A reader that has seen enough (`| head`) is no error."""
+    """To standard output. A reader that has seen enough (`| head`) is not an error."""
     if sys.stdout is None:  # closed by whoever started us
         return
     if sys.stdout.isatty():

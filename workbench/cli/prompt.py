@@ -77,7 +77,7 @@ def _template(file: str) -> str:
     try:
         return read_file(file).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UserError(f"{file} is no template: it is not valid UTF-8 at byte {error.start}") from None
+        raise UserError(f"{file} is not a template: it is not valid UTF-8 at byte {error.start}") from None
 
 
 def _recorded(header: Mapping[str, Any]) -> str | None:
@@ -94,7 +94,7 @@ def _request(file: str) -> tuple[dict[str, Any], Mapping[str, Any]]:
     header = given.tape.header if given.tape is not None else {}
     body = header.get("request") if given.tape is not None else parse_json(given.data, file)
     if not isinstance(body, dict):
-        where = "no request is on this tape" if given.tape is not None else f"{file} is no request"
+        where = "no request is on this tape" if given.tape is not None else f"{file} is not a request"
         raise UserError(f'{where}: a request is a JSON object with "messages" and perhaps "tools"')
     return body, header
 

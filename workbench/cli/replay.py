@@ -256,7 +256,7 @@ def _print_columns(opening: Replayable, *, headed: bool, first: bool) -> int:
 
 
 def _print_row(opening: Replayable, width: int, folder: str) -> None:
-    """A list is not a test: what is wrong in a tape of a folder is shown, and no more."""
+    """A list is not a test: what is wrong in a tape of a folder is only shown."""
     if folder:
         write_painted([[Painted(visible_line(folder))]])
     _, judged = _played(opening)

@@ -1,6 +1,5 @@
-"""The settings read from their sources: flags, then the environment, then the file `workbench.toml`, then
-the defaults; and the upstreams, from the tables of the file and the one that a flag or the environment
-chose.
+"""The settings read from their sources: flags, then the environment, then the file `workbench.toml`, then the
+defaults. Upstreams come from the tables of the file, and one from a flag or the environment.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from workbench.config.settings import (
     Upstream,
     default_of,
 )
-from workbench.config.values import Unfit, UnknownName, api_key, check_name, filled, policy, secrets, unset
+from workbench.config.values import Unfit, UnknownName, check_name, policy, sendable
 from workbench.errors import UserError
 from workbench.tape.inputs import read_file
 
@@ -46,20 +45,22 @@ def read_toml() -> tuple[Path | None, dict[str, Any]]:
     try:
         written = tomllib.loads(read_file(str(file)).decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UserError(f"{file} is no configuration: {error}") from None
-    only(written, [*PLAIN, PROMPTS.name, "upstreams"], str(file))
+        raise UserError(f"{file} is not a configuration: {error}") from None
+    _refuse_unknown(written, [*PLAIN, PROMPTS.name, "upstreams"], str(file))
     return file, written
 
 
-def only(names: dict[str, Any], known: list[str], place: str) -> None:
-    """Refuse what is not among the known names."""
+def _refuse_unknown(names: dict[str, Any], known: list[str], place: str) -> None:
+    """A UserError for a key that does not exist."""
     try:
         check_name(names, known)
     except UnknownName as error:
         raise UserError(f"{place}: {error}") from None
 
 
-DEFAULT = "default"
+# -- the upstreams
+
+DEFAULT = "default"  # the origin of a value that nobody has set
 MADE = "default"  # the name of an upstream that only a flag or the environment knows
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _WANTED = 'upstreams is a table of tables, such as\n  [upstreams.qwen]\n  url = "http://127.0.0.1:8000/v1"'
@@ -85,17 +86,19 @@ class Upstreams:
             raise UserError(f"{file}: {_WANTED}")
         for name, table in tables.items():
             if not _NAME.fullmatch(name):
-                raise UserError(f"{file}: {name!r} is no name for an upstream; use letters, digits and . _ -")
+                raise UserError(
+                    f"{file}: {name!r} cannot be the name of an upstream; use letters, digits and . _ -"
+                )
             self._read_table(name, table, file)
 
     def _read_table(self, name: str, table: dict[str, Any], file: Path) -> None:
         place = f"{file}, [upstreams.{name}]"
         if "api_key" in table:
             raise UserError(
-                f"{place}: an API key does not belong into a file; put it into an environment variable"
+                f"{place}: an API key does not belong in a file; put it into an environment variable"
                 f" and name that one here: api_key_env = {UPSTREAM['api_key_env'].example}"
             )
-        only(table, list(UPSTREAM), place)
+        _refuse_unknown(table, list(UPSTREAM), place)
         if "url" not in table:
             raise UserError(f"{place}: url is missing, such as url = {UPSTREAM['url'].example}")
         values = {key: UPSTREAM[key].read(value, f"{place}: {key}") for key, value in table.items()}
@@ -115,13 +118,13 @@ class Upstreams:
             values["dialect"] = self.dialect or default_of(UPSTREAM["dialect"], Upstream)
             self.origins[f"upstreams.{name}.dialect"] = self.dialect_origin
         variable, headers = values.get("api_key_env"), values.get("headers", {})
-        values |= {"api_key": api_key(variable), "headers": filled(headers)}
-        values["secrets"] = secrets(headers)
-        missing = [f"{lost} is not set: upstream {name} gets no header {header}"
-                   for header, text in headers.items() for lost in unset(text)]  # fmt: skip
+        values["api_key"] = _variable(variable) if variable else None
+        values["headers"], values["secrets"] = _fill_in(headers), _secrets_in(headers)
+        warnings = [f"{unset} is not set: upstream {name} gets no header {header}"
+                    for header, text in headers.items() for unset in _unset_variables(text)]  # fmt: skip
         if variable and not values["api_key"]:
-            missing.append(f"{variable} is not set: upstream {name} gets no API key but the client's")
-        self.warnings[name] = missing
+            warnings.append(f"{variable} is not set: upstream {name} gets no API key but the client's")
+        self.warnings[name] = warnings
         self.found[name] = Upstream(name=name, **values)
 
     def choose(self, wanted: str, origin: str) -> str:
@@ -144,13 +147,13 @@ class Upstreams:
             raise UserError(f"{place}{error}{hint}") from None
         return name
 
-    def speak(self, name: str | None, dialect: str, origin: str) -> None:
-        """A flag or the environment decides about the dialect of the default upstream, not its table."""
+    def set_dialect(self, name: str | None, dialect: str, origin: str) -> None:
+        """The default upstream's dialect: a flag or the environment wins over its table."""
         if name is not None:
             self.found[name] = replace(self.found[name], dialect=dialect)
             self.origins[f"upstreams.{name}.dialect"] = origin
 
-    def switch(self, name: str | None, switches: Mapping[str, str]) -> None:
+    def set_policy(self, name: str | None, switches: Mapping[str, str]) -> None:
         """The default upstream's policy, with what `--set` said."""
         if name is None:
             raise UserError(f"--set changes the default upstream, and there is none; {CHOSEN.flag} names one")
@@ -162,6 +165,44 @@ class Upstreams:
         self.found[name] = replace(self.found[name], policy=Policy.from_mapping(said))
         for switch in switches:
             self.origins[f"upstreams.{name}.policy.{switch}"] = "--set"
+
+
+# -- secrets from the environment
+
+_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def _fill_in(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers with `${NAME}` replaced. One that names an unset variable is left out: sent without its
+    secret it would only confuse the server."""
+    return {
+        name: _REFERENCE.sub(lambda match: _variable(match[1]) or "", text)
+        for name, text in headers.items()
+        if not _unset_variables(text)
+    }
+
+
+def _secrets_in(headers: Mapping[str, str]) -> tuple[str, ...]:
+    """What the headers take from the environment: it is never to be recorded, whatever they are called."""
+    names = dict.fromkeys(name for text in headers.values() for name in _REFERENCE.findall(text))
+    return tuple(value for name in names if (value := _variable(name)))
+
+
+def _unset_variables(text: str) -> list[str]:
+    """The variables that a header's text names and that are not set."""
+    return [name for name in _REFERENCE.findall(text) if _variable(name) is None]
+
+
+def _variable(name: str) -> str | None:
+    """The value of an environment variable that goes into a header; None where it is not set, or empty."""
+    # A line break at its end comes from the file that the variable was filled from.
+    value = os.environ.get(name, "").strip()
+    if not sendable(value):
+        raise UserError(f"the value of {name} has characters that cannot be sent in a header")
+    return value or None
+
+
+# -- all settings
 
 
 class _Said(NamedTuple):
@@ -216,9 +257,9 @@ def _upstreams(
     plain["default"] = _default(upstreams, _outside(CHOSEN, flags), plain["default"])
     default, dialect = plain["default"].value, plain["dialect"]
     if dialect.origin not in (DEFAULT, str(file)):
-        upstreams.speak(default, dialect.value, dialect.origin)
+        upstreams.set_dialect(default, dialect.value, dialect.origin)
     if flags.switches:
-        upstreams.switch(default, flags.switches)
+        upstreams.set_policy(default, flags.switches)
     return upstreams
 
 
@@ -227,7 +268,7 @@ def _default(upstreams: Upstreams, chosen: _Said | None, named: _Said) -> _Said:
         return _Said(upstreams.choose(chosen.value, chosen.origin), chosen.origin)
     if named.value is not None:
         return _Said(upstreams.known(named.value, f"{named.origin}: default: "), named.origin)
-    # An only one needs no choosing.
+    # Where there is only one, it is the default.
     only = next(iter(upstreams.found)) if len(upstreams.found) == 1 else None
     return _Said(only, DEFAULT)
 

@@ -53,6 +53,12 @@ class Upstream:
     prompt: Path | None = None
 
 
+def client_url(listen: str, port: int) -> str:
+    """The base URL for clients of a proxy that listens there; of all addresses, it is the loopback one."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(listen, listen)
+    return f"http://{f'[{host}]' if ':' in host and not host.startswith('[') else host}:{port}/v1"
+
+
 def default_library() -> Path:
     """Where tapes are kept when nobody says otherwise."""
     return user_data_path("toolcall-workbench", appauthor=False)

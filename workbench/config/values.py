@@ -1,14 +1,13 @@
-"""The reading of one value: what a TOML file holds becomes what the program needs; names that must exist;
-secrets from the environment.
+"""The reading of one value: what a TOML file holds becomes what the program needs, or is refused; and names
+that must exist.
 """
 
 from __future__ import annotations
 
 import difflib
 import math
-import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -108,7 +107,7 @@ def patterns(value: Any) -> tuple[str, ...]:
         try:
             re.compile(pattern)
         except (re.error, RecursionError, OverflowError) as error:
-            raise Unfit(f"{pattern!r} is no regular expression: {error}") from None
+            raise Unfit(f"{pattern!r} is not a regular expression: {error}") from None
     return names(value)
 
 
@@ -136,7 +135,7 @@ def base_url(value: Any) -> str:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError as error:
-        raise Unfit(f"this is no URL: {error}") from None
+        raise Unfit(f"this is not a URL: {error}") from None
     if "@" in parts.netloc:
         # Not repeated in the message: it would be a password in a log.
         raise Unfit("a URL with a user or a password is refused; api_key_env and headers are for credentials")
@@ -173,7 +172,9 @@ def variable(value: Any) -> str:
     """The name of an environment variable, which is often mistaken for its value."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text(value)):
         # Not repeated in the message: it may be the key itself.
-        raise Unfit("this is no name of an environment variable; the key itself belongs into that variable")
+        raise Unfit(
+            "this is not the name of an environment variable; the key itself belongs in that variable"
+        )
     return text(value)
 
 
@@ -232,40 +233,3 @@ def prompts(value: Any) -> dict[str, Path]:
 def choice(value: Any) -> str | None:
     """What to send as tool_choice; TOML has no null, so a word says: nothing."""
     return None if text(value) == "omit" else text(value)
-
-
-_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-
-
-def api_key(variable: str | None) -> str | None:
-    """The key in that variable; None when there is none."""
-    return None if variable is None else _value(variable)
-
-
-def filled(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers with `${NAME}` replaced. One that names an unset variable is left out: sent without its
-    secret it would only confuse the server."""
-    return {
-        name: _REFERENCE.sub(lambda match: _value(match[1]) or "", text)
-        for name, text in headers.items()
-        if not unset(text)
-    }
-
-
-def secrets(headers: Mapping[str, str]) -> tuple[str, ...]:
-    """What the headers take from the environment: it is never to be recorded, whatever they are called."""
-    named = {variable: _value(variable) for text in headers.values() for variable in _REFERENCE.findall(text)}
-    return tuple(value for value in named.values() if value)
-
-
-def unset(text: str) -> list[str]:
-    """The variables that a header's text names and that are not set."""
-    return [variable for variable in _REFERENCE.findall(text) if _value(variable) is None]
-
-
-def _value(variable: str) -> str | None:
-    # A line break at its end comes from the file that the variable was filled from.
-    value = os.environ.get(variable, "").strip()
-    if not sendable(value):
-        raise UserError(f"the value of {variable} has characters that cannot be sent in a header")
-    return value or None

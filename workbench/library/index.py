@@ -1,5 +1,5 @@
-"""The index as it is written: one row a tape in an SQLite file that several processes share; brought up to
-date when a tape is marked, and made from the tapes again when it is damaged or behind.
+"""The index as it is written: one row for each tape, in an SQLite file that several processes share; brought
+up to date when a tape is marked, and made from the tapes again when it is damaged or out of date.
 """
 
 from __future__ import annotations
@@ -87,13 +87,13 @@ class Index:
             self._db.executemany(_UPSERT, values)
 
     def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Rows of tapes that may be new to the index; whoever has told it of one knows more."""
+        """Rows of tapes that may be new to the index; a row that is there already knows more."""
         values = [_values(row, time.time()) for row in rows]
         with _Transaction(self._db):
             self._db.executemany(_ADD, values)
 
     def remove(self, paths: Iterable[str]) -> None:
-        """Tapes that are no more."""
+        """The rows of tapes that do not exist any more."""
         with _Transaction(self._db):
             self._db.executemany("DELETE FROM tapes WHERE path = ?", [(path,) for path in paths])
 
@@ -115,8 +115,8 @@ class Index:
             self._db.executemany(_ADD, values)
 
     def settle(self, own: int, since: float) -> None:
-        """Rows of writers that are no more will get no news: say so. `own` is our number, which may have been
-        somebody else's before: in a container every process has the same one."""
+        """Rows of processes that have ended get no news: their tapes were cut. `own` is our process id, which
+        may have been another's before: in a container every process has the same one."""
         rows = self._db.execute("SELECT path, pid, updated FROM tapes WHERE state = 'running'").fetchall()
         dead = [(path,) for path, pid, at in rows if not is_alive(pid) or (pid == own and at < since)]
         with _Transaction(self._db):
@@ -204,12 +204,12 @@ def _inode(file: Path) -> int:
         return 0
 
 
-_WAIT = 0.5  # somebody sits before the screen
+_WAIT = 0.5  # seconds: a person waits for the screen
 
 
 def tell_index(tape: Path) -> None:
-    """Whether it has marks now. A tape outside a library has no index, and one that is busy learns of it
-    when it is made anew: the file beside the tape is what counts."""
+    """Write into the index whether a tape has marks now. A tape outside a library has no index, and a busy
+    index learns of it when it is made anew: the file beside the tape is what counts."""
     tape = tape.absolute()
     if len(tape.parents) < 3 or tape.parents[1].name != TAPES:
         return
@@ -226,7 +226,7 @@ def tell_index(tape: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """How it went."""
+    """How many tapes were read, and how many of them cannot be."""
 
     tapes: int
     damaged: int
@@ -244,7 +244,7 @@ def rebuild(library: Path, progress: Callable[[int, int], None] = lambda done, o
     rows = [row for row in rows if (library / row["path"]).exists()]
     index = _open(library)
     try:
-        # Who writes a tape knows more about it than can be read there.
+        # A process that writes a tape knows more about it than can be read there.
         index.replace(rows, read_at, [path for path, pid in index.running() if is_alive(pid)])
     finally:
         index.close()
@@ -252,8 +252,8 @@ def rebuild(library: Path, progress: Callable[[int, int], None] = lambda done, o
 
 
 def reconcile(library: Path, index: Index) -> list[TapeEntry]:
-    """Drop the rows of tapes that somebody has deleted. The result are tapes without a row, the newest first:
-    who wrote them was killed before the index knew."""
+    """Drop the rows of tapes that somebody has deleted. The result is the tapes without a row, newest first:
+    the process that wrote them was killed before the index knew."""
     entries = {entry.path: entry for entry in list_tapes(library)}
     known = dict(index.paths())
     missing = [path for path, state in known.items() if path not in entries and state != "running"]
@@ -268,7 +268,7 @@ def _open(library: Path) -> Index:
     except sqlite3.OperationalError:  # locked, or not writable: the file itself is well
         raise
     except sqlite3.DatabaseError:
-        # No index, or another version's: nothing in it that the tapes do not say. Proxies notice and follow.
+        # Not an index, or another version's. All that is in it is on the tapes, too. Proxies notice it.
         for side in ("", "-wal", "-shm"):
             with suppress(FileNotFoundError):
                 (library / f"{INDEX}{side}").unlink()

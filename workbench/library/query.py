@@ -41,8 +41,8 @@ def parse_moment(text: str, now: float) -> float:
         return datetime.fromisoformat(text.strip()).timestamp()
     except (ValueError, OverflowError, OSError):
         raise UserError(
-            f"{text!r} is no moment that can be understood: say 90s, 30m, 2h, 3d, today, yesterday, 14:30, "
-            "2026-11-01 or 2026-11-01T14:30"
+            f"{text!r} is not a moment: say 90s, 30m, 2h, 3d, today, yesterday, 14:30, 2026-11-01 or "
+            "2026-11-01T14:30"
         ) from None
 
 

@@ -25,7 +25,7 @@ from workbench.tape.recipe import Wishes, make_recipe
 LEVELS = ("info", "warning", "error")
 _KNOWN = {**CATALOGUE, **OBSERVED}
 _TEXTS = ("session", "parent_session", "model", "upstream", "dialect", "kind", "resend_of")
-# An end line may come from anywhere: it has no say in where its tape is.
+# An end line may come from anywhere: it does not decide where its tape is.
 _SUMMARY = ("calls", "findings", "error", "lost", "status", "model", "upstream", "session", "total_tokens",
             "prompt_tokens", "completion_tokens")  # fmt: skip
 _LONGEST_TEXT = 1000
@@ -91,7 +91,7 @@ def columns_of_header(header: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def columns_of_summary(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """What an end line, or a word on the way, says for the row; only what it says."""
+    """What an end line, or an update before it, says for the row, and nothing else."""
     columns = {key: summary[key] for key in _SUMMARY if key in summary}
     if isinstance(usage := summary.get("usage"), Mapping):
         counts = {key: _count(usage, names) for key, names in _TOKENS.items()}
@@ -126,7 +126,7 @@ def started_of(header: Mapping[str, Any]) -> float | None:
 
 
 def text_of(value: Any) -> str | None:
-    """A text for a column, of bounded length; what is no text is written as one."""
+    """A text for a column, of bounded length; what is not text is written as such."""
     return None if value is None else str(value)[:_LONGEST_TEXT]
 
 
@@ -194,7 +194,7 @@ def _end(tape: Tape, header: dict[str, Any], modified: float) -> dict[str, Any]:
 
 
 def _converted(given: Input, tape: Tape, levels: dict[str, str]) -> dict[str, Any]:
-    """What nobody wrote down is found out again: the answer goes through the transformer once more."""
+    """Where the end line has no summary, the answer goes through the transformer once more."""
     recipe = make_recipe(tape.header, Wishes())
     result = convert(given, recipe, None, "findings")
     message = result.message or {}

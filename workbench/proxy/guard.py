@@ -43,7 +43,7 @@ def same(given: str | None, wanted: str) -> bool:
 
 
 class Guard:
-    """Stands before the whole application."""
+    """An ASGI application before the real one: it refuses, or passes on."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
@@ -110,7 +110,7 @@ def _no(status: int, message: str) -> Fault:
 
 
 def _host_name(host: str) -> str:
-    """Without the port; an IPv6 address keeps its brackets. What is no host and port has no name."""
+    """Without the port; an IPv6 address keeps its brackets. Empty, where it is not a host and a port."""
     found = _HOST.fullmatch(host)
     return found[1] if found else ""
 
@@ -138,11 +138,11 @@ def _allow(origin: str) -> Pairs:
 
 
 def _allowing(send: Send, origin: str) -> Send:
-    """The browser must be told, too, that its page may read the answer."""
+    """With headers that tell the browser that its page may read the answer."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            # Upstream may allow pages, too: of two such headers a browser takes neither.
+            # Upstream may allow pages as well: where there are two such headers, a browser takes neither.
             others = [pair for pair in message["headers"] if pair[0].lower() != _ALLOWED]
             message = {**message, "headers": [*others, *encoded(_allow(origin))]}
         await send(message)

@@ -49,7 +49,7 @@ def register(library: Path, registration: Registration) -> Path | None:
 
 
 def registered(library: Path) -> list[Registration]:
-    """The proxies that run for this library, newest first. What a killed one left behind is removed."""
+    """The proxies that run for this library, newest first. The file of one that was killed is removed."""
     found: list[tuple[float, Registration]] = []
     for path in folder(library).glob("*.json"):
         try:

@@ -27,7 +27,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from workbench.config.settings import Settings
+from workbench.config.settings import Settings, client_url
 from workbench.errors import UserError
 from workbench.proxy.application import Proxy
 from workbench.proxy.control import Control, health
@@ -69,13 +69,6 @@ def _why(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EADDRNOTAVAIL:
         return f"{host} is not an address of this machine"
     return f"cannot listen on {host} port {port}: {error.strerror or error}"
-
-
-def url_of(sock: socket.socket, host: str) -> str:
-    """The URL to paste into a client."""
-    port = sock.getsockname()[1]
-    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}.get(host, host)
-    return f"http://{f'[{shown}]' if ':' in shown and not shown.startswith('[') else shown}:{port}/v1"
 
 
 class Http1(HttpToolsProtocol):
@@ -175,7 +168,7 @@ class Server(uvicorn.Server):
         self._settings = settings
         self._proxy = proxy
         self._announce = announce
-        self._url = url_of(sock, settings.listen)
+        self._url = client_url(settings.listen, sock.getsockname()[1])
         self._token = secrets.token_urlsafe(24)
         self._file: Path | None = None
         self._asked = 0

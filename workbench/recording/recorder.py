@@ -1,7 +1,7 @@
 """The recorder: every exchange on a tape, without ever keeping the relay waiting.
 
 It has two threads: one writes the tapes, the other keeps the index up to date and the library within its
-size, because a locked database and a thousand tapes to delete must not hold up a tape.
+size: a locked database, or a thousand tapes to delete, must not hold up a tape.
 """
 
 from __future__ import annotations
@@ -23,17 +23,20 @@ from workbench.recording.recording import Backlog, Item, Recording
 from workbench.recording.redaction import check_patterns
 from workbench.recording.tapewriter import OpenTapes
 
-_EVERY = 1.0  # news of a running exchange
-_GATHER = 0.05
+_EVERY = 1.0  # seconds between two updates of a running exchange's row
+_GATHER = 0.05  # seconds to wait for more rows, which go into one transaction
 _BUSY = 0.25  # how long another writer is waited for; the rows are tried again
-_SOON, _LATER = 60.0, 3600.0  # between two looks for old tapes: after an exchange, and without one
-_UPDATE_SLICE = 20
+_SOON, _LATER = 60.0, 3600.0  # seconds between two looks for old tapes: after an exchange, and without one
+_AT_ONCE = 20  # tapes that are deleted before the rows have their turn again
 _CATCH_UP = 200  # tapes without a row; where there are more the index was lost, and a person rebuilds it
 _PROCESS_STARTED = time.time()
 
 
-class LibraryMaintenance:
-    """`problem` says why the index is not up to date; the tapes are recorded all the same."""
+class IndexWriter:
+    """A thread that keeps the index up to date, and deletes tapes that are too old or too many.
+
+    `problem` says why the index is not up to date; the tapes are recorded all the same.
+    """
 
     def __init__(self, library: Path, keep: Keep) -> None:
         self.problem: str | None = None
@@ -51,7 +54,7 @@ class LibraryMaintenance:
         self._expiring: Iterator[str] | None = None
         self._gone: list[str] = []  # deleted, but still in the index
         self._unknown: list[TapeEntry] = []  # not in the index, the newest last
-        self._thread = threading.Thread(target=self._run, name="librarian", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="index writer", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -59,7 +62,7 @@ class LibraryMaintenance:
     def put(self, path: str, row: dict[str, Any], urgent: bool) -> None:
         """News of a tape; urgent when it began or ended, the rest is written once a second."""
         with self._lock:
-            first = not self._rows  # the thread sleeps soundly as long as there is nothing to write
+            first = not self._rows  # as long as there is nothing to write, the thread waits for its next duty
             self._rows[path] = row
             if urgent:
                 self._urgent.add(path)
@@ -78,8 +81,8 @@ class LibraryMaintenance:
     def _run(self) -> None:
         settled = False
         while not self._closing.is_set():
-            settled = settled or self._do(self._settle)
-            self._wake.wait(self._patience() if settled else _EVERY)
+            settled = settled or self._try(self._settle)
+            self._wake.wait(self._due_in() if settled else _EVERY)
             self._closing.wait(_GATHER)
             self._wake.clear()
             self._write(everything=time.monotonic() - self._written >= _EVERY)
@@ -88,7 +91,7 @@ class LibraryMaintenance:
         self._write(everything=True)
         self._drop()
 
-    def _patience(self) -> float:
+    def _due_in(self) -> float:
         """Seconds until something is to be done unasked."""
         if self._expiring is not None or self._unknown:
             return 0.0
@@ -103,7 +106,7 @@ class LibraryMaintenance:
             self._urgent.clear()
         if everything:
             self._written = time.monotonic()
-        if rows and not self._do(lambda index: index.put(rows.values())):
+        if rows and not self._try(lambda index: index.put(rows.values())):
             with self._lock:
                 self._rows = rows | self._rows
         self._ended = self._ended or any(row["state"] != "running" for row in rows.values())
@@ -115,11 +118,11 @@ class LibraryMaintenance:
             if now - self._expired < (_SOON if self._ended else _LATER):
                 return
             self._expiring, self._expired, self._ended = expire(self._library, self._keep), now, False
-        gone = list(islice(self._expiring, _UPDATE_SLICE))
+        gone = list(islice(self._expiring, _AT_ONCE))
         self._gone += gone
-        if self._gone and self._do(lambda index: index.remove(self._gone)):
+        if self._gone and self._try(lambda index: index.remove(self._gone)):
             self._gone.clear()
-        if len(gone) < _UPDATE_SLICE:
+        if len(gone) < _AT_ONCE:
             self._expiring = None
 
     def _catch_up(self) -> None:
@@ -128,15 +131,15 @@ class LibraryMaintenance:
             entry = self._unknown.pop()
             row = summarise(self._library, entry)
             if (self._library / entry.path).exists():  # it may have been too old
-                self._do(lambda index: index.add([row]))
+                self._try(lambda index: index.add([row]))
 
     def _settle(self, index: Index) -> None:
-        """What happened while nobody was here: writers that died, tapes that a person deleted."""
+        """What happened while no writer was here: others were killed, tapes were deleted by a person."""
         index.settle(os.getpid(), _PROCESS_STARTED)
         self._unknown = reconcile(self._library, index)[:_CATCH_UP][::-1]
 
-    def _do(self, work: Callable[[Index], None]) -> bool:
-        """With the index, if it can be had: whatever is wrong with it is told and tried again later."""
+    def _try(self, work: Callable[[Index], None]) -> bool:
+        """With the index, if it can be had. What is wrong with it stands in `problem`, and is tried again."""
         try:
             if self._index is not None and self._index.gone:
                 self._drop()
@@ -157,8 +160,8 @@ class LibraryMaintenance:
         self._index = None
 
 
-_STALLED = 2.0
-_SLICE = 1 << 20
+_STALLED = 2.0  # seconds
+_SLICE = 1 << 20  # bytes
 
 
 class Recorder:
@@ -182,16 +185,16 @@ class Recorder:
         self.lost_bytes = 0
         self._lock = threading.Lock()
         self._backlog: Backlog[Item] = Backlog(queue_bytes)
-        self._librarian = LibraryMaintenance(library, Keep(keep_days, keep_bytes))
-        self._deck = OpenTapes(library, check_patterns(redact), self.lose, self._librarian.put)
-        self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
+        self._index_writer = IndexWriter(library, Keep(keep_days, keep_bytes))
+        self._tapes = OpenTapes(library, check_patterns(redact), self.lose, self._index_writer.put)
+        self._thread = threading.Thread(target=self._run, name="tape writer", daemon=True)
         self._ready = threading.Event()
         self._busy_since: float | None = None
 
     def start(self) -> None:
         """Begin to write. Returns when it is known whether the library can be written, or soon after."""
         self._thread.start()
-        self._librarian.start()
+        self._index_writer.start()
         self._ready.wait(0.2)
 
     def begin(self, header: Mapping[str, Any], secrets: Iterable[str] = ()) -> Recording:
@@ -203,8 +206,8 @@ class Recorder:
     @property
     def problem(self) -> str | None:
         """Why recording does not work right now; None when it does."""
-        if self._deck.problem:
-            return self._deck.problem
+        if self._tapes.problem:
+            return self._tapes.problem
         if self._ready.is_set() and not self._thread.is_alive() and not self._backlog.closed:
             return "the recorder has stopped, which is a bug in workbench; restart it"
         busy = self._busy_since
@@ -216,7 +219,7 @@ class Recorder:
     @property
     def index_problem(self) -> str | None:
         """Why the index is not up to date; the tapes are written all the same."""
-        return self._librarian.problem
+        return self._index_writer.problem
 
     def close(self, timeout: float = 5) -> bool:
         """Write what is left and close the tapes; False when the time ran out."""
@@ -224,28 +227,28 @@ class Recorder:
         self._backlog.close()
         if self._thread.ident is not None:
             self._thread.join(timeout)
-        told = self._librarian.close(max(0.0, until - time.monotonic()))
-        return told and not self._thread.is_alive()
+        indexed = self._index_writer.close(max(0.0, until - time.monotonic()))
+        return indexed and not self._thread.is_alive()
 
     def put(self, item: Item, *, always: bool = False) -> bool:
         """For a `Recording`: False when there is no room."""
         return self._backlog.put(item, item.size, always=always)
 
     def lose(self, lines: int, payload: int) -> None:
-        """So much will be on no tape."""
+        """So much will not be on any tape."""
         with self._lock:
             self.lost_lines += lines
             self.lost_bytes += payload
 
     def _run(self) -> None:
-        self._deck.look()
+        self._tapes.probe()
         self._ready.set()
         while not (self._backlog.closed and not self._backlog.size):
-            for items in _slices(self._backlog.take(self._deck.patience())):
+            for items in _slices(self._backlog.take(self._tapes.due_in())):
                 self._busy_since = time.monotonic()
-                self._backlog.done(self._deck.play(items))
+                self._backlog.done(self._tapes.write(items))
                 self._busy_since = None
-        self._deck.close()
+        self._tapes.close()
 
 
 def _slices(items: list[Item]) -> Iterator[list[Item]]:

@@ -90,7 +90,7 @@ _NO_KEYS = frozenset(
 def own_credentials(header: Mapping[str, Any]) -> Iterator[str]:
     """The credentials that a tape's raw header shows by itself.
 
-    Whatever only sounds like one must be long: `x-tokenizer: qwen2` is no reason to mask a name everywhere.
+    Whatever only sounds like one must be long: for `x-tokenizer: qwen2` a name must not be masked everywhere.
     """
     for key in ("client_headers", "upstream_headers"):
         yield from _in_headers(header.get(key) or ())
@@ -332,7 +332,7 @@ def check_patterns(patterns: Iterable[str]) -> tuple[re.Pattern[str], ...]:
         try:
             checked.append(re.compile(pattern))
         except (re.error, RecursionError, OverflowError) as error:
-            raise UserError(f"redact: {pattern!r} is no regular expression: {error}") from None
+            raise UserError(f"redact: {pattern!r} is not a regular expression: {error}") from None
     return tuple(checked)
 
 
@@ -436,7 +436,7 @@ class Redaction:
 
 
 def mask(text: str) -> str:
-    """As many stars as there were characters, behind the word that says what kind of credential it was."""
+    """As many stars as there were characters, after the word that says what kind of credential it was."""
     scheme = SCHEME.match(text)
     start = scheme.end() if scheme else 0
     return text[:start] + "*" * (len(text) - start)

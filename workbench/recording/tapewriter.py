@@ -1,6 +1,5 @@
-"""Writing tapes, in the recorder's thread: what the event loop said about an exchange becomes redacted
-lines of its file, in order, held back while a secret may be in them; `OpenTapes` does that for all
-running exchanges.
+"""Writing tapes, in the recorder's thread: what the event loop said about an exchange becomes redacted lines
+of its file, in order, held back while a secret may be in them. `OpenTapes` does that for all exchanges.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """A line that waits: for its own piece to be decided, or behind one that does."""
+    """A line that waits: for its own piece to be decided, or for a line before it."""
 
     since: float
     t: float
@@ -82,8 +81,8 @@ class _Held:
 
 
 class LineQueue:
-    """Each direction has a masker of its own. While one line waits, those behind it wait as well: a tape
-    whose lines are out of order would tell another story."""
+    """The lines of one tape, in order; each direction has a masker of its own. While one line waits, those
+    after it wait as well: a tape whose lines are out of order would tell another story."""
 
     def __init__(self, redaction: Redaction) -> None:
         self._maskers = {"read": redaction.masker(), "sent": redaction.masker()}
@@ -137,7 +136,7 @@ _FOREVER = float("inf")
 
 
 class TapeWriter:
-    """Belongs to the recorder's thread. `row` is what the index should know, `error` what hinders writing."""
+    """Writes one tape. `row` is what the index should know of it, `error` what hinders writing."""
 
     def __init__(self, file: TapeFile, header: Mapping[str, Any], redaction: Redaction, now: float) -> None:
         self.file = file
@@ -167,10 +166,10 @@ class TapeWriter:
         """Its end is known; `ended` is when that is on the tape, too."""
         return self._end is not None
 
-    # -- what happened
+    # -- items -> lines
 
     def take(self, op: Op, now: float, t: float, what: Any) -> None:
-        """The next thing."""
+        """The next item."""
         if op == "read":
             self._read(now, t, what)
         elif op == "sent":
@@ -236,7 +235,7 @@ class TapeWriter:
         self._lost = (self._lost[0] + lines, self._lost[1] + payload)
         self.row["lost"] = self._lost[0]
 
-    # -- to the file
+    # -- lines -> file
 
     def flush(self, now: float, lose: Callable[[int, int], None]) -> None:
         """Write what can be written. What cannot is lost, and said so as soon as writing works again."""
@@ -292,8 +291,8 @@ Lose: TypeAlias = Callable[[int, int], None]
 # A tape's path in the library, its row, and whether the index should have it at once.
 Publish: TypeAlias = Callable[[str, dict[str, Any], bool], None]
 
-_LOOK_AGAIN = 1.0
-_TURN = 0.02  # seconds for beginnings at a time
+_PROBE_AGAIN = 1.0
+_TURN = 0.02  # seconds for what was put aside, at a time
 _UNFINISHED = 500  # how many tapes may wait for a disk that takes their last line
 _REMEDIES = {
     errno.ENOSPC: "free some space there",
@@ -305,7 +304,8 @@ _REMEDIES = {
 
 
 class OpenTapes:
-    """Whatever goes wrong with one tape is counted as lost and told in `problem`; nothing is raised."""
+    """The writers of all tapes that have not ended. Whatever goes wrong with one is counted as lost, and
+    stands in `problem`; nothing is raised."""
 
     def __init__(
         self, library: Path, patterns: Sequence[re.Pattern[str]], lose: Lose, publish: Publish
@@ -316,15 +316,15 @@ class OpenTapes:
         self._lose = lose
         self._publish = publish
         self._writers: dict[Recording, TapeWriter] = {}
-        self._looked = 0.0
-        self._later: deque[Item] = deque()  # tapes to be begun, and what happened to them since
+        self._probed = 0.0
+        self._waiting: deque[Item] = deque()  # beginnings of tapes, and what happened since
 
-    def play(self, items: Iterable[Item]) -> int:
-        """What happened, onto the tapes; and what has waited long enough. Returns the size of what is done
-        with: a tape's beginning, and so all of it, may have to wait for its turn."""
+    def write(self, items: Iterable[Item]) -> int:
+        """These, and what has waited long enough, onto their tapes. Returns the size of what was taken: the
+        beginning of a tape, and with it all that follows, may have to wait for its turn."""
         now = time.monotonic()
-        done, touched = self._record(self._without_beginning(items), now)
-        more, begun = self._record(self._beginnings(), now)
+        done, touched = self._record(self._of_begun(items), now)
+        more, begun = self._record(self._of_waiting(), now)
         touched |= begun
         for recording, writer in self._due(now, touched):
             self._flush_safely(recording, writer, now)
@@ -332,23 +332,23 @@ class OpenTapes:
             self.problem = None
         return done + more
 
-    def _without_beginning(self, items: Iterable[Item]) -> Iterator[Item]:
-        """What concerns tapes that have begun; a long conversation takes its time to be redacted, and those
-        that run already shall not wait for it."""
-        waiting = {item.recording for item in self._later}
+    def _of_begun(self, items: Iterable[Item]) -> Iterator[Item]:
+        """The items of tapes that have begun. The others are put aside: to redact the header of a long
+        conversation takes a while, and tapes that run already must not wait for it."""
+        waiting = {item.recording for item in self._waiting}
         for item in items:
             if item.op == "begin":
                 waiting.add(item.recording)
             if item.recording in waiting:
-                self._later.append(item)
+                self._waiting.append(item)
             else:
                 yield item
 
-    def _beginnings(self) -> Iterator[Item]:
-        """At least one thing at a time: even while others are busy, all of them get their turn."""
+    def _of_waiting(self) -> Iterator[Item]:
+        """Items that were put aside, for a moment; at least one, so that all of them get their turn."""
         until = time.monotonic() + _TURN
-        while self._later:
-            yield self._later.popleft()
+        while self._waiting:
+            yield self._waiting.popleft()
             if time.monotonic() >= until:
                 break
 
@@ -360,7 +360,7 @@ class OpenTapes:
                 taken = self._take(item, now)
             except Exception as error:  # a bug of ours costs a line, not the recording of everything else
                 self._fail(_bug(error))
-                self._end_barely(item, now)
+                self._end_without_summary(item, now)
                 taken = False
             if not taken:
                 self._lose(1, 0)
@@ -375,26 +375,26 @@ class OpenTapes:
         yield from touched.values()
         yield from self._writers.values()
 
-    def patience(self) -> float | None:
+    def due_in(self) -> float | None:
         """Seconds until something is due, even if nothing happens; None when nothing is."""
-        if self._later:
+        if self._waiting:
             return 0.0
         now = time.monotonic()
         due = [writer.deadline for writer in self._writers.values() if writer.deadline is not None]
         if self.problem:
-            due.append(self._looked + _LOOK_AGAIN)
+            due.append(self._probed + _PROBE_AGAIN)
         return max(0.0, min(due) - now) if due else None
 
-    def look(self) -> None:
+    def probe(self) -> None:
         """Try whether the library can be written, before anybody needs it."""
-        self._looked = time.monotonic()
+        self._probed = time.monotonic()
         probe = self._library / TAPES / f".probe-{os.getpid()}"
         try:
             make_folder(probe.parent)
             probe.touch(0o600)
             probe.unlink()
         except OSError as error:
-            self._fail(self._sentence(error))
+            self._fail(self._reason(error))
         else:
             self.problem = None
 
@@ -418,7 +418,7 @@ class OpenTapes:
         writer.take(item.op, now, item.t, item.what)
         return True
 
-    def _end_barely(self, item: Item, now: float) -> None:
+    def _end_without_summary(self, item: Item, now: float) -> None:
         """An end whose details cannot be recorded is still an end: nothing more comes to close this tape."""
         if item.op == "end" and item.recording in self._writers:
             how, _ = item.what
@@ -450,7 +450,7 @@ class OpenTapes:
         fresh = not writer.row["size"]
         writer.flush(now, self._lose)
         if writer.error is not None:
-            self._fail(self._sentence(writer.error))
+            self._fail(self._reason(writer.error))
         if writer.ended or (writer.over and len(self._writers) > _UNFINISHED):
             del self._writers[recording]
             writer.close()
@@ -461,9 +461,9 @@ class OpenTapes:
             self._publish(path, writer.row | {"id": recording.id, "path": path}, fresh or writer.over)
 
     def _due(self, now: float, touched: dict[Recording, TapeWriter]) -> list[tuple[Recording, TapeWriter]]:
-        again = bool(self.problem) and now - self._looked >= _LOOK_AGAIN
+        again = bool(self.problem) and now - self._probed >= _PROBE_AGAIN
         if again:
-            self.look()
+            self.probe()
         return [
             (recording, writer)
             for recording, writer in self._writers.items()
@@ -473,9 +473,9 @@ class OpenTapes:
 
     def _fail(self, problem: str) -> None:
         self.problem = problem
-        self._looked = time.monotonic()
+        self._probed = time.monotonic()
 
-    def _sentence(self, error: OSError) -> str:
+    def _reason(self, error: OSError) -> str:
         remedy = _REMEDIES.get(error.errno or 0, "choose another folder with --library if this lasts")
         return f"tapes cannot be written to {self._library}: {error.strerror}; {remedy}"
 

@@ -127,7 +127,7 @@ class TapeReader:
         return [line for line in lines if line is not None]
 
     def settle(self) -> list[Line]:
-        """For now there is no more: a last line without line feed counts if it is whole, else it may grow."""
+        """Nothing more for now: a last line without line feed counts if it is whole, else it may grow."""
         rest = bytes(self.rest)
         whole = rest.rstrip().endswith(b"}") and json_object(rest) is not None
         return self.close() if whole else []
@@ -248,7 +248,7 @@ def _payload(value: Mapping[str, Any], kind: str) -> bytes:
 
 
 def _fault(value: Mapping[str, Any]) -> str:
-    """Why a line that is JSON is no use, or nothing: what passes here can be asked for its `data`."""
+    """Why a line that is JSON cannot be used, or nothing: what passes here can be asked for its `data`."""
     for key in ("read", "read64", "sent", "sent64"):
         if key in value and not isinstance(value[key], str):
             return f"has a {key!r} that is not text"

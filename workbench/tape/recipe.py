@@ -77,7 +77,7 @@ def wished(header: Mapping[str, Any], wishes: Wishes) -> dict[str, Any]:
     if wishes.request is not None:
         changed["request"] = dict(wishes.request)
     elif wishes.tools is not None:
-        # Where there is no request, everything is told that upstream says.
+        # Without a request nobody has left out the usage: the client is told all that upstream says.
         asked = _said(header, "request") or {"stream_options": {"include_usage": True}}
         changed["request"] = {**asked, "tools": wishes.tools}
     return changed

@@ -18,8 +18,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from workbench.cli import clients
-from workbench.cli.connect import Client, connect
+from workbench.cli.connect import Client, connect, opencode_file
 from workbench.cli.jsonfile import parse
 from workbench.errors import UserError
 
@@ -195,8 +194,8 @@ def test_continue_gets_one_entry_a_model(
     [
         ("port = 0", ("opencode", None, ["m"], False, False), "the port is 0"),
         ("", ("opencode", "box:1", ["m"], False, False), "--url is a base URL"),
-        ("", ("opencode", None, ["a\nb"], False, False), "--model: 'a\\nb' is no name"),
-        ("", ("opencode", None, [" "], False, False), "--model: ' ' is no name"),
+        ("", ("opencode", None, ["a\nb"], False, False), "--model: 'a\\nb' is not the name"),
+        ("", ("opencode", None, [" "], False, False), "--model: ' ' is not the name"),
         ("", ("roo", None, ["m"], True, True), "--write is for opencode; what roo needs is printed"),
         ("", ("opencode", None, [], True, True), "which models?"),
     ],
@@ -352,9 +351,9 @@ def test_a_link_is_followed(folder: Path) -> None:
 
 def test_the_environment_names_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "xdg"))
-    assert clients.opencode_file() == folder / "xdg" / "opencode" / "opencode.json"
+    assert opencode_file() == folder / "xdg" / "opencode" / "opencode.json"
     monkeypatch.setenv("OPENCODE_CONFIG", "~/mine.json")
-    assert clients.opencode_file() == Path.home() / "mine.json"
+    assert opencode_file() == Path.home() / "mine.json"
 
 
 @pytest.mark.parametrize(

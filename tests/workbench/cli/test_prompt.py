@@ -258,13 +258,13 @@ def test_findings_of_level_error_are_the_exit_code(run: RunCommand):
         (["request.json", "-d", "roo-xml", "--prompt", "gone.jinja"], "cannot read gone.jinja"),
         (
             ["request.json", "-d", "roo-xml", "--prompt", "latin.jinja"],
-            "latin.jinja is no template: it is not valid",
+            "latin.jinja is not a template: it is not valid",
         ),
         (
             ["request.json", "-d", "roo-xml", "--set", "tools=inline"],
             "tools is one of inject, template, pass",
         ),
-        (["list.json", "-d", "roo-xml"], "list.json is no request: a request is a JSON object"),
+        (["list.json", "-d", "roo-xml"], "list.json is not a request: a request is a JSON object"),
         (["broken.json", "-d", "roo-xml"], "broken.json is not JSON: line 1, column 2"),
         (["empty.jsonl"], "no request is on this tape"),
         (["odd.jsonl"], "the tape's template is neither a text nor the name of a dialect"),

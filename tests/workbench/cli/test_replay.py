@@ -156,7 +156,7 @@ os.write(write, {text!r})
 os.close(write)
 os.dup2(read, 0)
 sys.argv = ["workbench", "replay", "-", "--dialect", "roo-xml"]
-from workbench.cli import main
+from workbench.cli.main import main
 main()
 """
 

@@ -74,7 +74,7 @@ def test_a_failing_template_of_the_configuration_is_named_with_its_line(tmp_path
         ('[prompts]\nroo = "a.jinja"', "did you mean roo-xml?"),
         ("[prompts]\nroo-xml = 5", "prompts is a table"),
         ("prompts = 5", "prompts is a table"),
-        ("dialect = ", "is no configuration"),
+        ("dialect = ", "is not a configuration"),
         ('[prompts]\nroo-xml = "gone.jinja"', "gone.jinja"),
     ],
 )

@@ -273,13 +273,13 @@ WRONG = [
     ("listen = '127.0.0.1:80'", "listen: '127.0.0.1:80' holds a port"),
     ("listen = 'http://a'", "listen is an address without a port"),
     ("allow_hosts = 'a'", "allow_hosts is a list of texts, such as [\"workstation.lan\"], not 'a'"),
-    ("redact = ['(']", "redact: '(' is no regular expression: missing )"),
+    ("redact = ['(']", "redact: '(' is not a regular expression: missing )"),
     ("default = 'qwen'", "default: there is no upstream 'qwen'; there is none at all"),
     (f"default = 'y'\n{UPSTREAM_X}", "workbench.toml: default: there is no upstream 'y'; there are x"),
     ("upstreams = 5", "upstreams is a table of tables"),
     ("[[upstreams]]\nurl = 'http://x'", "upstreams is a table of tables"),
     ("[upstreams]\nurl = 'http://x'", "upstreams is a table of tables"),
-    ("[upstreams.'a b']\nurl = 'http://x'", "'a b' is no name for an upstream"),
+    ("[upstreams.'a b']\nurl = 'http://x'", "'a b' cannot be the name of an upstream"),
     ("[upstreams.x]\ndialect = 'kimi-k2'", "workbench.toml, [upstreams.x]: url is missing"),
     (
         f"{UPSTREAM_X}dialekt = 'kimi-k2'",
@@ -290,7 +290,10 @@ WRONG = [
         "[upstreams.x]: dialect: there is no dialect 'kimi'; did you mean kimi-k2?",
     ),
     (f"{UPSTREAM_X}api_key = 'sk-secret'", "name that one here: api_key_env"),
-    (f"{UPSTREAM_X}api_key_env = 'sk-secret'", "api_key_env: this is no name of an environment variable"),
+    (
+        f"{UPSTREAM_X}api_key_env = 'sk-secret'",
+        "api_key_env: this is not the name of an environment variable",
+    ),
     (
         f"{UPSTREAM_X}policy.malformd = 'repair'",
         "policy: there is no switch 'malformd'; did you mean malformed?",
@@ -311,13 +314,13 @@ WRONG = [
     (f"{UPSTREAM_X}max_tokens = 0", "max_tokens is a whole number from 1"),
     ("[upstreams.x]\nurl = 'x:8000'", "url is a base URL that begins with http:// or https://"),
     ("[upstreams.x]\nurl = 'http://'", "url is a base URL"),
-    ("[upstreams.x]\nurl = 'http://a:b'", "url: this is no URL"),
+    ("[upstreams.x]\nurl = 'http://a:b'", "url: this is not a URL"),
     ("[upstreams.x]\nurl = 'http://a b'", "url is a base URL"),
     ("[upstreams.x]\nurl = 'http://me:sk-secret@x'", "url: a URL with a user or a password is refused"),
     ("[upstreams.x]\nurl = 'http://x/v1?a=b'", "has a query"),
     ("[upstreams.x]\nurl = 'http://x/v1/chat/completions'", "before /chat/completions"),
-    ("port = ", "workbench.toml is no configuration: "),
-    ("port = 1\nport = 2", "workbench.toml is no configuration: "),
+    ("port = ", "workbench.toml is not a configuration: "),
+    ("port = 1\nport = 2", "workbench.toml is not a configuration: "),
 ]
 
 

@@ -484,5 +484,5 @@ def test_moments(text: str, moment: float):
     "text", ["", "soon", "2", "-2h", "2h ago", "25:00", "2026-13-01", "9999999h", "0000-00-00", "\x1b"]
 )
 def test_what_is_no_moment(text: str):
-    with pytest.raises(UserError, match="no moment"):
+    with pytest.raises(UserError, match="not a moment"):
         parse_moment(text, NOW)

@@ -24,7 +24,7 @@ import pytest
 from tests.support.project import ROOT
 from workbench.library.query import Library
 from workbench.library.summary import Row
-from workbench.recording import tapewriter as tapedeck
+from workbench.recording import tapewriter
 from workbench.recording.recorder import Recorder
 from workbench.recording.recording import Item, Recording
 from workbench.tape.format import Tape, make_header, read_tape
@@ -223,7 +223,7 @@ def test_two_hundred_at_once(recorder: MakeRecorder, tmp_path: Path):
 
 def test_the_same_id_twice_gives_two_tapes(recorder: MakeRecorder, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("workbench.recording.recorder.new_id", lambda: "same")
-    monkeypatch.setattr(tapedeck, "new_id", lambda: "other")
+    monkeypatch.setattr(tapewriter, "new_id", lambda: "other")
     one = recorder()
     first, second = one.begin(header() | {"started": 1.0}), one.begin(header() | {"started": 1.0})
     first.end(1, "done")
@@ -255,24 +255,24 @@ def _holds(path: Path, text: bytes) -> bool:
 
 
 def test_a_tape_that_runs_does_not_wait_for_others_to_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(tapedeck, "_TURN", 0)  # one thing at a time
-    deck = tapedeck.OpenTapes(tmp_path, (), lambda *_: None, lambda *_: None)
+    monkeypatch.setattr(tapewriter, "_TURN", 0)  # one thing at a time
+    tapes = tapewriter.OpenTapes(tmp_path, (), lambda *_: None, lambda *_: None)
     sink = Tray()
     recordings = [Recording(sink, name, tmp_path / name, header(), ()) for name in ("a", "b", "c")]
     first, *others = recordings
     (begin, *begins), sink.items = sink.items, []
-    assert deck.play([begin]) == begin.size
+    assert tapes.write([begin]) == begin.size
     for recording in recordings:
         recording.read(1, b"x")
-    assert deck.play([*begins, *sink.items]) == sink.items[0].size + begins[0].size
+    assert tapes.write([*begins, *sink.items]) == sink.items[0].size + begins[0].size
     assert read_tape(first.path).reads == [b"x"]
     assert [one.path.exists() for one in others] == [True, False]
     for _ in range(3):
-        assert deck.patience() == 0
-        assert deck.play([])
-    assert deck.patience() is None
+        assert tapes.due_in() == 0
+        assert tapes.write([])
+    assert tapes.due_in() is None
     assert [read_tape(one.path).reads for one in others] == [[b"x"], [b"x"]]
-    deck.close()
+    tapes.close()
 
 
 class Tray:

@@ -176,7 +176,7 @@ def test_the_users_patterns_are_masked_at_equal_length():
 
 @pytest.mark.parametrize("pattern", ["(", "[a", "*", "(?P<n>", "a{99999999999}"])
 def test_a_broken_pattern_is_named(pattern: str):
-    with pytest.raises(UserError, match="no regular expression") as error:
+    with pytest.raises(UserError, match="not a regular expression") as error:
         check_patterns(["fine", pattern])
     assert repr(pattern) in error.value.message
 
