@@ -91,7 +91,7 @@ def columns_of_header(header: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def columns_of_summary(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """What an end line, or an update before it, says for the row, and nothing else."""
+    """What an end line says for the row, and nothing else."""
     columns = {key: summary[key] for key in _SUMMARY if key in summary}
     if isinstance(usage := summary.get("usage"), Mapping):
         counts = {key: _count(usage, names) for key, names in _TOKENS.items()}

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -190,17 +190,3 @@ class ProxyChild:
         """Start it again, after its end or instead of it."""
         await self.stop()
         return await self.start(timeout)
-
-
-@contextlib.contextmanager
-def running_child(
-    library: Path, flags: Sequence[str] = (), environment: Mapping[str, str] | None = None
-) -> Iterator[ProxyChild]:
-    """For code without an event loop: a proxy that is ready, and stopped in the end."""
-    child = ProxyChild(library, flags, environment)
-    with asyncio.Runner() as runner:
-        try:
-            runner.run(child.start())
-            yield child
-        finally:
-            runner.run(child.stop())

@@ -82,7 +82,7 @@ class Backlog(Generic[T]):
         self._some.set()
 
 
-Op: TypeAlias = Literal["begin", "status", "read", "sent", "finding", "update", "end"]
+Op: TypeAlias = Literal["begin", "status", "read", "sent", "finding", "end"]
 
 _ITEM = 200  # what an item weighs beside its bytes
 _HEADER = 16 << 10  # what a header weighs beside its messages
@@ -141,11 +141,6 @@ class Recording:
         """Something a replay could not find again: about the request, or about the proxy's own work."""
         self._put("finding", t, (code, level, message, where), len(message))
 
-    def update(self, **columns: Any) -> None:
-        """News for the index: `calls`, `findings` (all so far, by code), `usage`, any other column."""
-        if self._begin():
-            self._sink.put(Item(self, "update", 0.0, columns, _ITEM))
-
     def end(self, t: float, how: End, **summary: Any) -> None:
         """The last line; what comes after it is not recorded."""
         if not self._over:
@@ -192,5 +187,4 @@ class Unrecorded(Recording):
     def read(self, *args: Any) -> None: ...
     def sent(self, *args: Any) -> None: ...
     def finding(self, *args: Any) -> None: ...
-    def update(self, **columns: Any) -> None: ...
     def end(self, *args: Any, **summary: Any) -> None: ...

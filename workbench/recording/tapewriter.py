@@ -178,8 +178,6 @@ class TapeWriter:
             self._status(now, t, *what)
         elif op == "finding":
             self._finding(now, t, *what)
-        elif op == "update":
-            self._update(what)
         elif op == "end":
             self._take_end(t, *what)
 
@@ -214,15 +212,11 @@ class TapeWriter:
             now, t, encode_line(finding_line(t, code, level, self._redaction.text(message), where))
         )
 
-    def _update(self, columns: Mapping[str, Any]) -> None:
-        columns = columns_of_summary(self._redaction.line(columns))
-        self._count(columns.pop("findings", {}))
-        self.row |= columns
-
     def _take_end(self, t: float, how: End, summary: Mapping[str, Any]) -> None:
         summary = self._redaction.line(summary)
-        self._update({key: value for key, value in summary.items() if key != "lost"})
-        self.row |= {"state": how, "duration": t}
+        columns = columns_of_summary({key: value for key, value in summary.items() if key != "lost"})
+        self._count(columns.pop("findings", {}))
+        self.row |= columns | {"state": how, "duration": t}
         self._end = (t, how, dict(summary))
 
     def _count(self, findings: Mapping[str, int]) -> None:

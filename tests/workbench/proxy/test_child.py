@@ -8,17 +8,31 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.support.bench import wait_for
 from workbench.library.tapefiles import is_alive
-from workbench.proxy.process import ChildError, ProcessExit, ProxyChild, running_child
+from workbench.proxy.process import ChildError, ProcessExit, ProxyChild
 from workbench.proxy.registration import Registration, find_running, register
 
 NOWHERE = "http://127.0.0.1:9/v1"
 FLAGS = ("--port", "0", "--upstream", NOWHERE)
+
+
+@contextmanager
+def running_child(library: Path, flags: Sequence[str]) -> Iterator[ProxyChild]:
+    """A proxy that is ready, and stopped in the end."""
+    child = ProxyChild(library, flags)
+    with asyncio.Runner() as runner:
+        try:
+            runner.run(child.start())
+            yield child
+        finally:
+            runner.run(child.stop())
 
 
 @pytest.fixture

@@ -299,10 +299,12 @@ def test_a_tape_can_be_read_while_it_grows(recorder: MakeRecorder, tmp_path: Pat
         row = wait_for(lambda: [row for row in library.rows() if row.chunks == 1])[0]
         assert (row.state, row.pid) == ("running", os.getpid())
         before = library.data_version()
-        recording.update(calls=1, findings={"unclosed-call": 2}, usage={"completion_tokens": 5})
-        row = wait_for(lambda: [row for row in library.rows() if row.calls == 1])[0]
+        recording.read(0.2, b"second")
+        recording.finding(0.2, "upstream-fault", "error", "it broke", "proxy")
+        row = wait_for(lambda: [row for row in library.rows() if row.chunks == 2])[0]
         assert library.data_version() != before
-    assert (row.findings, row.level, row.completion_tokens) == ({"unclosed-call": 2}, "warning", 5)
+        row = wait_for(lambda: [row for row in library.rows() if row.findings])[0]
+    assert (row.findings, row.level, row.bytes) == ({"upstream-fault": 1}, "error", len(b"firstsecond"))
 
 
 # When the disk does not play along
@@ -576,14 +578,13 @@ def test_a_value_that_cannot_be_recorded_costs_only_itself(recorder: MakeRecorde
     broken = one.begin(header(client_headers=[["only a name"]]))
     broken.read(1, b"x")
     odd = one.begin(header(request={"n": 10**40, "s": "\ud800", "o": ValueError("v")}))
-    odd.update(calls={1, 2}, status=10**30, model="\ud800", error=ValueError(KEY))
-    odd.end(1, "done", error=ValueError(KEY), calls=1)
+    odd.end(1, "done", calls={1, 2}, status=10**30, model="\ud800", error=ValueError(KEY))
     assert one.close()
     assert one.lost_lines == 2
     tape = read_tape(odd.path)
     assert tape.header["request"] == {"n": 10**40, "s": "\ud800", "o": "v"}
     row = only_row(tmp_path / "library")
-    assert (row.state, row.calls, row.status, row.model) == ("done", 1, None, "?")
+    assert (row.state, row.calls, row.status, row.model) == ("done", 0, None, "?")
     assert KEY not in str(row) + odd.path.read_text()
 
 
@@ -593,7 +594,6 @@ def test_an_error_nested_too_deep_does_not_keep_a_tape_open(recorder: MakeRecord
         deep = [deep]
     one = recorder()
     recording = one.begin(header())
-    recording.update(error=deep, calls=1)
     recording.end(1, "error", error=deep, calls=2)
     assert one.close()
     tape = read_tape(recording.path)
