@@ -47,8 +47,6 @@ def test_no_module_comes_back_to_itself():
     graph = {
         module: {name for name in imports_of(module) if name in SOURCES} - {module} for module in SOURCES
     }
-    for module in ("tapenotes", "whatif"):  # TODO remove with the replay's model: for type checkers only
-        graph[f"workbench.ui.screens.{module}"].discard("workbench.ui.screens.replay")
     TopologicalSorter(graph).prepare()
 
 

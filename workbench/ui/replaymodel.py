@@ -15,9 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Any, Protocol, TypeAlias, TypeVar
-
-from textual.notifications import SeverityLevel
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from workbench.analysis.variants.changes import Change, Merge, Retext, describe
 from workbench.analysis.variants.difference import Marks as ChangedRows
@@ -36,6 +34,7 @@ from workbench.ui.opentape import SLICE, OpenTape
 from workbench.ui.variants import Variants, cut_at, same_moment
 
 T = TypeVar("T")
+SeverityLevel: TypeAlias = Literal["information", "warning", "error"]  # as Textual has it
 _ROWS = 2_000  # that an index looks at in one go: some milliseconds
 _AT_ONCE = 0.05  # seconds of playing a variant before the screen is drawn
 # What has fewer of both is changed before the next key can be pressed.

@@ -4,8 +4,6 @@ exchange    what the stream and the replay share: panes, searching, copying, the
 stream      the exchanges of a library, and the selected one, live
 replay      one exchange with a cursor in time
 picker      which of many tapes to replay
-tapenotes   breakpoints and marks of a replay
-whatif      changes that are tried in a replay
 view        what all views share that open over another screen; help, and a list to choose from
 detail, request, session, table, edit, problem    one view each
 """
