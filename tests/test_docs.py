@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import runpy
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from tests.support.project import ROOT
 from transformer.dialects import BUILT_IN
+from transformer.policy import CHOICES, Policy
 
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md"), *(ROOT / "samples").glob("*.md")])
@@ -75,3 +77,12 @@ def test_the_specification_has_the_sections_that_tests_cite() -> None:
 @pytest.mark.parametrize("name", [dialect.name for dialect in BUILT_IN])
 def test_the_specification_describes_every_dialect(name: str) -> None:
     assert f"\n### {name}\n" in (DOCS / "spec.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("switch", [field.name for field in fields(Policy)])
+def test_the_specification_names_every_switch_and_its_values(switch: str) -> None:
+    text = (DOCS / "spec.md").read_text(encoding="utf-8")
+    row = re.search(rf"^\| `{switch}` \| (.*?) \|", text, re.MULTILINE)
+    assert row is not None
+    if switch in CHOICES:
+        assert tuple(re.findall(r"`(\w+)`", row[1])) == CHOICES[switch]
