@@ -5,6 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from transformer.answer.conformance import advice_on
+from transformer.dialects import DEFAULT
+
+_SERVERS_PARSER = (
+    'The server\'s own parser made this. Set tools = template and template_tool_choice = "none" and let the '
+    "workbench read the model's text."
+)
+_SILENT = (
+    "Ask again. If it repeats, the prompt may be too long for the context, or a stop word of the upstream "
+    "ends the answer at once."
+)
 
 ADVICE: Mapping[str, str] = {
     # a call that did not become one
@@ -26,11 +36,11 @@ ADVICE: Mapping[str, str] = {
     ),
     "call-in-thought": (
         "If the model really means its calls there, let the server separate the reasoning, or ask in the "
-        "prompt for the call behind </think>."
+        "prompt for the call after </think>."
     ),
     "unnamed-call": (
-        "The id should be functions.NAME:0. Check upstream's chat template; with one offered tool, or "
-        "with arguments that fit only one, the call would have been understood."
+        "The id should name the tool. Check upstream's chat template; with one offered tool, or with "
+        "arguments that fit only one, the call would have been understood."
     ),
     "refused-tool": "Offer the tool, or set unknown_tools = call (the client then tells the model) or text.",
     # a call that became one, but not as written
@@ -106,10 +116,7 @@ ADVICE: Mapping[str, str] = {
     "broke-after-call": "The call is complete and counts. Look at upstream's log for why it broke off.",
     "broke-after-end": "Nothing needs to be done. Everything had come before the connection broke.",
     "empty-answer": "Look at upstream's log. A prompt longer than the model's context is a common cause.",
-    "empty-turn": (
-        "Ask again. If it repeats, the prompt may be too long for the context, or a stop word of the "
-        "upstream ends the answer at once."
-    ),
+    "empty-turn": _SILENT,
     "finish-contradicts": (
         "Nothing needs to be done. The client got the reason that fits; set finish_reason = upstream if "
         "you want upstream's."
@@ -120,7 +127,7 @@ ADVICE: Mapping[str, str] = {
     ),
     "transformer-failed": (
         "This is a bug of the workbench: please report it with this tape. Until then the dialect "
-        "passthrough keeps things going."
+        f"{DEFAULT} keeps things going."
     ),
     # the way to upstream, told by the proxy
     "upstream-fault": (
@@ -161,7 +168,7 @@ ADVICE: Mapping[str, str] = {
         "Look at the message in the Request view: a call of the history has no function name."
     ),
     "messages-not-understood": (
-        "The client sends something that is no chat request. Check which address it uses."
+        "The client sends something that is not a chat request. Check which address it uses."
     ),
     "system-message-moved": "Nothing needs to be done. Only one system message goes upstream.",
     "tool-choice-not-understood": (
@@ -175,13 +182,13 @@ ADVICE: Mapping[str, str] = {
     ),
     "value-contains-its-end": (
         "Nothing needs to be done. The model sees an earlier call a little differently. If that confuses "
-        "it, another dialect has other ends."
+        "it, use another dialect, which marks the end of a value otherwise."
     ),
     "value-not-carried": (
         "Nothing needs to be done. The model sees the value of an earlier call as the text that is named "
         "here."
     ),
-    "call-not-carried": "The model sees an earlier call otherwise than it was. Another dialect may carry it.",
+    "call-not-carried": "The model sees an earlier call changed. Another dialect may be able to write it.",
     "id-not-carried": (
         "Nothing needs to be done. The id was replaced in the prompt alone; the client keeps its own."
     ),
@@ -194,7 +201,7 @@ ADVICE: Mapping[str, str] = {
     # what the whole answer shows
     "leaked-markers": (
         "If the finding names another dialect than the upstream's, set that one. If the model writes a "
-        "form of its own, try dialect roo-xml, which explains its form in the prompt."
+        "form of its own, set tools = inject: then the prompt explains the form that is read here."
     ),
     "other-dialect": (
         "Set the dialect that is named for this upstream in workbench.toml (or with --dialect); then this "
@@ -208,32 +215,20 @@ ADVICE: Mapping[str, str] = {
         "Raise max_tokens of the client or of the upstream. If the context is full, shorten the conversation."
     ),
     "content-filter": (
-        "Upstream refuses this content; ask otherwise, or look at the provider's filter settings."
+        "Upstream refuses this content. Change the question, or look at the provider's filter settings."
     ),
     "only-reasoning": (
         "Ask again, or raise max_tokens: some servers report stop when thinking used up the limit. A "
         "reasoning parser that misses </think> also does this."
     ),
-    "silent-turn": (
-        "Ask again. If it repeats, the prompt may be too long for the context, or a stop word of the "
-        "upstream ends the answer at once."
-    ),
+    "silent-turn": _SILENT,
     "finish-mismatch": (
-        "Use a dialect instead of passthrough, or finish_reason = rewrite: then the client gets the "
+        f"Use a dialect instead of {DEFAULT}, or finish_reason = rewrite: then the client gets the "
         "reason that fits."
     ),
-    "bad-arguments": (
-        'The server\'s own parser made this. Set tools = template and template_tool_choice = "none" and '
-        "let the workbench read the model's text."
-    ),
-    "incomplete-call": (
-        'The server\'s own parser made this. Set tools = template and template_tool_choice = "none" and '
-        "let the workbench read the model's text."
-    ),
-    "repeated-id": (
-        'The server\'s own parser made this. Set tools = template and template_tool_choice = "none" and '
-        "let the workbench read the model's text."
-    ),
+    "bad-arguments": _SERVERS_PARSER,
+    "incomplete-call": _SERVERS_PARSER,
+    "repeated-id": _SERVERS_PARSER,
     "nothing-offered": (
         "Nothing needs to be done. Titles and summaries are asked for without tools. If the agent should "
         "have tools, look at the client's settings."

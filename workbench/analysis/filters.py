@@ -19,7 +19,7 @@ from typing import Any
 from transformer.answer.observations import OBSERVED, choices_of, text_in
 from transformer.dialects import DIALECTS
 from transformer.findings import CATALOGUE
-from workbench.analysis.verdicts import Kind, Verdict, answer_of
+from workbench.analysis.verdicts import Kind, Verdict
 from workbench.errors import UserError
 from workbench.library.query import parse_moment
 from workbench.library.summary import Row
@@ -58,8 +58,8 @@ HAS: Mapping[str, Test] = {
     "gap": lambda row, _: row.lost > 0,
 }
 HAS_ON_TAPE: Mapping[str, TapeTest] = {
-    "reasoning": lambda player: any(choice.reasoning for choice in choices_of(answer_of(player))),
-    "text": lambda player: any(choice.content.strip() for choice in choices_of(answer_of(player))),
+    "reasoning": lambda player: any(choice.reasoning for choice in choices_of(player.completion)),
+    "text": lambda player: any(choice.content.strip() for choice in choices_of(player.completion)),
     "tools": lambda player: bool(_request(player).get("tools")),
     "difference": lambda player: player.difference is not None,
 }
@@ -92,7 +92,7 @@ def like(value: str) -> Callable[[str], bool]:
 
 
 def answered(player: Player) -> Iterable[str]:
-    for choice in choices_of(answer_of(player)):
+    for choice in choices_of(player.completion):
         yield choice.content
         yield from choice.reasoning.values()
         for call in choice.calls:
@@ -181,7 +181,7 @@ def _term(match: re.Match[str], now: float) -> Term:
     negated = bool(match["minus"])
     if key is None:
         if not value:
-            raise FilterError("there is nothing behind the minus", at)
+            raise FilterError("there is nothing after the minus", at)
         return Term(match[0], negated, _bare(value))
     key = key.lower()
     _known_key(key, sign, at)
@@ -202,7 +202,7 @@ def _known_key(key: str, sign: str, at: int) -> None:
     if key in NUMBERS:
         raise FilterError(f"{key} is a number: write {key}>1, {key}<=10 or {key}=0", at)
     if key in KEYS:
-        raise FilterError(f"{key} is no number: write {key}:…", at)
+        raise FilterError(f"{key} is not a number: write {key}:…", at)
     what = "key" if sign == ":" else "number"
     raise FilterError(f"there is no {what} {key!r}; {_hint(key, right)} (quote a text that has a {sign})", at)
 

@@ -12,7 +12,6 @@ import orjson
 
 from transformer.answer.observations import Call, calls_in, choices_of, text_in
 from transformer.answer.review import argument_problem
-from workbench.analysis.verdicts import answer_of
 from workbench.library.summary import started_of
 from workbench.replay.player import Player
 
@@ -23,7 +22,7 @@ class Trouble(StrEnum):
     ERROR = "error"  # the result looks like one
     MISSING = "missing"  # a later request has the call, or should have it, and no result
     TWICE = "twice"  # one request has more than one result for it
-    ARGUMENTS = "arguments"  # they are no JSON object
+    ARGUMENTS = "arguments"  # they are not a JSON object
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ def turn_of(player: Player, exchange: str | None = None) -> Turn:
     """The turn that a tape holds; `exchange` is the id to show, the tape's own if it is not given."""
     header = player.header
     name = exchange if exchange is not None else str(header.get("id") or "")
-    return Turn(name, started_of(header) or 0.0, header.get("request"), answer_of(player))
+    return Turn(name, started_of(header) or 0.0, header.get("request"), player.completion)
 
 
 def chain(turns: Iterable[Turn]) -> list[Link]:
@@ -179,7 +178,7 @@ def looks_like_error(text: str) -> bool:
 
 
 def _json_error(text: str) -> bool | None:
-    """What a result that is a JSON object says of itself; None if it is none, or says nothing."""
+    """What a result that is a JSON object says of itself; None if it is not one, or says nothing."""
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:

@@ -12,18 +12,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from transformer.answer.observations import OBSERVED, Observation, choices_of
 from transformer.answer.review import observed
+from transformer.dialects import DIALECTS
 from transformer.records import Delta, Finding
-from workbench.library.summary import Level
+from workbench.library.summary import Level, Row
 from workbench.replay.player import Pane, Player
 from workbench.tape.format import Line
-
-if TYPE_CHECKING:
-    from workbench.library.summary import Row
-
 
 _FAILED = "transformer-failed"
 
@@ -45,6 +42,12 @@ class Facts:
 
     def has(self, code: str) -> bool:
         return bool(self.findings.get(code))
+
+    @property
+    def converts(self) -> bool:
+        """Whether the dialect makes calls of text; one that is not known here is taken to."""
+        dialect = DIALECTS.get(self.dialect or "")
+        return dialect is None or dialect.converts
 
 
 def facts_of_row(row: Row) -> Facts:
@@ -69,11 +72,11 @@ def facts_of_player(
 
     Linear in the answer: while a tape grows, a few times a second is often enough.
     """
-    answer, end = answer_of(player), player.end.value if player.end is not None else {}
+    answer, end = player.completion, player.end.value if player.end is not None else {}
     seen = observations_of(player, answer) if seen is None else seen
-    told = [(finding.code, _placed(finding)) for finding in player.findings]
+    told = [(finding.code, _with_place(finding)) for finding in player.findings]
     told += [_told(line) for line in player.lines if line.kind == "finding"]
-    told += [(seen_one.code, seen_one.message) for seen_one in seen]
+    told += [(observation.code, observation.message) for observation in seen]
     counts = Counter(code for code, _ in told)
     failure = player.problem if player.mode != "plain" else None
     if failure is not None or _FAILED in _object(end.get("findings")):
@@ -87,15 +90,15 @@ def facts_of_player(
         _error(end.get("error")),
         _text(player.header.get("kind")),
         _text(player.header.get("dialect")),
-        sum(_lines(line) for line in player.lines if line.kind == "lost"),
+        sum(_lost_lines(line) for line in player.lines if line.kind == "lost"),
         player.problem,
         said,
     )
 
 
 def observations_of(player: Player, answer: dict[str, Any] | None = None) -> tuple[Observation, ...]:
-    """What the observer says of a player's answer as far as it has come."""
-    answer = answer_of(player) if answer is None else answer
+    """What a review says of a player's answer as far as it has come."""
+    answer = player.completion if answer is None else answer
     if answer is None:
         return ()
     header = player.header
@@ -103,11 +106,6 @@ def observations_of(player: Player, answer: dict[str, Any] | None = None) -> tup
     return observed(
         answer, header.get("request"), player.dialect, policy if isinstance(policy, Mapping) else None
     )
-
-
-def answer_of(player: Player) -> dict[str, Any] | None:
-    """The answer as the client got it, whichever way it came."""
-    return player.completion
 
 
 def _state_of(player: Player, live: bool) -> str:
@@ -118,20 +116,17 @@ def _state_of(player: Player, live: bool) -> str:
     return "running" if live else "cut"
 
 
-def _placed(finding: Finding) -> str:
+def _with_place(finding: Finding) -> str:
     span = finding.span
-    return (
-        f"{finding.message} ({span.channel}, from character {span.start})"
-        if span.channel
-        else finding.message
-    )
+    place = f" ({span.channel}, from character {span.start})" if span.channel else ""
+    return f"{finding.message}{place}"
 
 
 def _told(line: Line) -> tuple[str, str]:
     return str(line.value.get("finding")), str(line.value.get("message") or "")
 
 
-def _lines(line: Line) -> int:
+def _lost_lines(line: Line) -> int:
     lines = _object(line.value.get("lost")).get("lines")
     return lines if type(lines) is int and lines > 0 else 0
 
@@ -219,7 +214,7 @@ RULES: tuple[Rule, ...] = (
     Rule(K.UPSTREAM, "error", "upstream-error", "upstream reported an error: {error}"),
     Rule(K.UPSTREAM, "warning", "broke-after-call", "upstream broke off after a whole call; the call counts"),
     Rule(K.UPSTREAM, "error", "upstream-broke", "upstream broke off: {error}"),
-    Rule(K.UPSTREAM, "error", "not-sse", "upstream sent something that is no stream of events"),
+    Rule(K.UPSTREAM, "error", "not-sse", "upstream sent something that is not a stream of events"),
     Rule(K.UPSTREAM, "error", "empty-answer", "upstream sent no answer at all"),
     Rule(K.UPSTREAM, "error", "upstream-fault", "no answer from upstream: {error}"),
     Rule(K.UPSTREAM, "error", None, "it ended with an error: {error}", "", _state("error")),
@@ -241,11 +236,11 @@ RULES: tuple[Rule, ...] = (
         K.IN_REASONING, "warning", "call-in-thought", "a call inside <think> stayed text", "",
         lambda facts: not facts.calls,
     ),
-    Rule(K.REQUEST, "error", "messages-not-understood", "the request's messages are no list: no tools told"),
+    Rule(K.REQUEST, "error", "messages-not-understood", "messages is not a list: no tools reach the model"),
     Rule(K.REQUEST, "error", "template-failed", "the prompt template fails; the built-in one was used"),
     Rule(
-        K.LENGTH, "warning", "cut-by-length", "cut by length, behind {calls_}",
-        "the answer was cut by the limit of tokens, behind {calls_}", _called,
+        K.LENGTH, "warning", "cut-by-length", "cut by length, after {calls_}",
+        "the answer was cut by the limit of tokens, after {calls_}", _called,
     ),
     Rule(K.LENGTH, "warning", "cut-by-length", "cut by length: the limit of tokens was reached"),
     Rule(K.FILTERED, "warning", "content-filter", "ended by upstream's content filter"),
@@ -260,7 +255,7 @@ RULES: tuple[Rule, ...] = (
     Rule(K.FINISH, "warning", "finish-contradicts", "finish_reason contradicts the calls; it was corrected"),
     Rule(K.BAD_CALL, "error", "incomplete-call", "a call without its name or id: clients fail on it"),
     Rule(K.BAD_CALL, "error", "repeated-id", "two calls have the same id: clients keep one of them"),
-    Rule(K.BAD_CALL, "error", "bad-arguments", "a call's arguments are no JSON object"),
+    Rule(K.BAD_CALL, "error", "bad-arguments", "a call's arguments are not a JSON object"),
     Rule(K.BAD_CALL, "error", "invalid-arguments", "a call's arguments are not valid JSON"),
     Rule(
         K.GONE, "warning", None, "the client went away", "the client went away before the answer was over",
@@ -270,8 +265,8 @@ RULES: tuple[Rule, ...] = (
         K.INCOMPLETE, "warning", None, "the recording was cut off: its end is missing",
         "the recording was cut off: the proxy that wrote it is gone, and the tape has no end", _state("cut"),
     ),
-    Rule(K.GARBLED, "error", "bad-json-event", "an event was no JSON: a piece of the answer is missing"),
-    Rule(K.GARBLED, "warning", "invalid-utf8", "bytes that are no UTF-8 were replaced"),
+    Rule(K.GARBLED, "error", "bad-json-event", "an event was not JSON: a piece of the answer is missing"),
+    Rule(K.GARBLED, "warning", "invalid-utf8", "bytes that are not UTF-8 were replaced"),
     Rule(K.GARBLED, "warning", "lone-surrogate", "half a character was replaced"),
     Rule(
         K.RUNNING, "running", None, "still running, {calls_} so far", "",
@@ -286,7 +281,7 @@ RULES: tuple[Rule, ...] = (
     Rule(K.DOUBTFUL, "warning", "value-not-of-type", "a call was converted, a value has the wrong type"),
     Rule(K.DOUBTFUL, "warning", "duplicate-parameter", "a call was converted, a parameter is there twice"),
     Rule(K.REQUEST, "warning", "name-not-carried", "a tool's name cannot be written in {dialect}"),
-    Rule(K.REQUEST, "warning", "template-empty", "the prompt template is empty: no tools told"),
+    Rule(K.REQUEST, "warning", "template-empty", "the prompt template is empty: no tools reach the model"),
     Rule(
         K.INCOMPLETE, "warning", None, "the recording has gaps",
         "{lost} lines of this exchange were not recorded; the client got everything",
@@ -295,18 +290,18 @@ RULES: tuple[Rule, ...] = (
     Rule(K.NATIVE, "good", "native-calls", "{native_} passed through", "", _called),
     Rule(
         K.NATIVE, "good", None, "{native_} passed through", "",
-        lambda facts: facts.dialect == "passthrough" and facts.calls > 0,
+        lambda facts: not facts.converts and facts.calls > 0,
     ),
     Rule(K.CONVERTED, "good", None, "{calls_} converted", "", _called),
     Rule(K.PASSED, "info", "nothing-offered", "no tools offered: passed through unchanged"),
     Rule(
         K.PASSED, "info", None, "passed through unchanged", "",
-        lambda facts: facts.dialect == "passthrough" or facts.kind == "relay",
+        lambda facts: not facts.converts or facts.kind == "relay",
     ),
     Rule(K.NOTHING, "info", None, "nothing special: text and no call"),
 )  # fmt: skip
 
-# Findings that never are the verdict: each is beside the point, or about a request that was answered.
+# Findings that are never the verdict: each is a detail, or about a request that was answered all the same.
 NOTES = frozenset(
     """
     generated-id text-after-call stray-token empty-section unknown-event event-after-end broke-after-end
@@ -324,7 +319,7 @@ _LONG = 600
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`sentence` fits a list, `long` has the details that are known; the code is of the finding behind it."""
+    """`sentence` fits a list, `long` has the details that are known; `finding_code` is what it is about."""
 
     kind: Kind
     level: Level
@@ -379,42 +374,26 @@ def proof(player: Player, verdict: Verdict) -> int | None:
     code = verdict.finding_code
     if code in OBSERVED:
         seen = next((one for one in observations_of(player) if one.code == code), None)
-        return None if seen is None else _seen(player, seen)
+        return None if seen is None else _step_of_observation(player, seen)
     if code is not None:
         found = _first(player, Pane.MACHINE, lambda item: _is_finding(item, code))
         if found is not None:
             return found
-    return _of_kind(player, verdict.kind)
+    return _PROOFS.get(verdict.kind, _first_finish)(player)
 
 
-def _of_kind(player: Player, kind: Kind) -> int | None:
-    if kind in (Kind.CONVERTED, Kind.NATIVE, Kind.DOUBTFUL):
-        return _delta(player, "call", "native")
-    if kind is Kind.UPSTREAM:
-        refused = _first(player, Pane.UPSTREAM, _is_refusal)
-        return refused if refused is not None else _end(player)
-    if kind is Kind.INCOMPLETE:
-        gap = _first(player, Pane.UPSTREAM, lambda item: isinstance(item, Line) and item.kind == "lost")
-        return gap if gap is not None else _last(player)
-    if kind in (Kind.GONE, Kind.FAILED):
-        return _end(player)
-    if kind is Kind.RUNNING:
-        return _last(player)
-    return _delta(player, "finish")
-
-
-def _seen(player: Player, seen: Observation) -> int | None:
+def _step_of_observation(player: Player, seen: Observation) -> int | None:
     if seen.channel:
-        return _delta_at(player, seen)
+        return _step_of_character(player, seen)
     if seen.call is not None:
         # A native call has no delta of its own kind: the first of them is as near as it gets.
-        return _delta(player, "call", "native", choice=seen.choice)
+        return _first_delta(player, "call", "native", choice=seen.choice)
     if seen.code == "nothing-offered":
         return 0 if player.steps else None
-    return _delta(player, "finish", choice=seen.choice)
+    return _first_delta(player, "finish", choice=seen.choice)
 
 
-def _delta_at(player: Player, seen: Observation) -> int | None:
+def _step_of_character(player: Player, seen: Observation) -> int | None:
     """The delta that brought the character with which the place begins."""
     kind = "content" if seen.channel == "content" else "reasoning"
     deltas = [
@@ -443,7 +422,7 @@ def _first(player: Player, pane: Pane, wanted: Callable[[object], bool]) -> int 
     return next((step for step, item in _items(player, pane) if wanted(item)), None)
 
 
-def _delta(player: Player, *kinds: str, choice: int | None = None) -> int | None:
+def _first_delta(player: Player, *kinds: str, choice: int | None = None) -> int | None:
     return _first(
         player,
         Pane.CLIENT,
@@ -451,12 +430,34 @@ def _delta(player: Player, *kinds: str, choice: int | None = None) -> int | None
     )
 
 
+def _first_line(player: Player, kind: str) -> int | None:
+    return _first(player, Pane.UPSTREAM, lambda item: isinstance(item, Line) and item.kind == kind)
+
+
+def _first_call(player: Player) -> int | None:
+    return _first_delta(player, "call", "native")
+
+
+def _first_finish(player: Player) -> int | None:
+    return _first_delta(player, "finish")
+
+
 def _end(player: Player) -> int | None:
-    return _first(player, Pane.UPSTREAM, lambda item: isinstance(item, Line) and item.kind == "end")
+    return _first_line(player, "end")
 
 
-def _last(player: Player) -> int | None:
+def _last_step(player: Player) -> int | None:
     return player.steps - 1 if player.steps else None
+
+
+def _refusal_or_end(player: Player) -> int | None:
+    refused = _first(player, Pane.UPSTREAM, _is_refusal)
+    return refused if refused is not None else _end(player)
+
+
+def _gap_or_last_step(player: Player) -> int | None:
+    gap = _first_line(player, "lost")
+    return gap if gap is not None else _last_step(player)
 
 
 def _is_finding(item: object, code: str) -> bool:
@@ -468,3 +469,16 @@ def _is_finding(item: object, code: str) -> bool:
 def _is_refusal(item: object) -> bool:
     status = item.value.get("status") if isinstance(item, Line) else None
     return isinstance(status, int) and status >= 400
+
+
+# Where no finding is the proof; of every other kind it is the delta with which the answer is finished.
+_PROOFS: Mapping[Kind, Callable[[Player], int | None]] = {
+    Kind.CONVERTED: _first_call,
+    Kind.NATIVE: _first_call,
+    Kind.DOUBTFUL: _first_call,
+    Kind.UPSTREAM: _refusal_or_end,
+    Kind.INCOMPLETE: _gap_or_last_step,
+    Kind.GONE: _end,
+    Kind.FAILED: _end,
+    Kind.RUNNING: _last_step,
+}

@@ -30,7 +30,7 @@ ALL_PANES = tuple(Pane)
 
 @dataclass(frozen=True, slots=True)
 class Breakpoint(ABC):
-    """One line. Whether a step is a hit depends on nothing but the tape: so it is the same both ways."""
+    """One line. Whether a step is a hit depends on the tape alone, so it is the same in both directions."""
 
     source: str
 
@@ -136,7 +136,7 @@ class Calling(Breakpoint):
 
 @dataclass(frozen=True, slots=True)
 class HeldMuch(Breakpoint):
-    """More characters are held back than that. The same hold is no hit again."""
+    """More characters are held back than that. The same hold is a hit only once."""
 
     characters: int
 
@@ -194,7 +194,7 @@ _LINE = re.compile(r"\s*(?P<kind>\w+)\s*(?P<sign>[:>])\s*(?P<value>.*?)\s*", re.
 _HELD = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,6})?)\s*(?P<unit>ms|s|ch|)")
 _WILD = re.compile(r"[*?]")
 _TABLES = [dialect.transitions for dialect in DIALECTS.values()]
-# All that there can be, so that a slip of the pen is told. A machine that gives up has a rule of its own.
+# All that there can be, so that a typing error is told. The rule for a call that is too long is in no table.
 _STATES = sorted({state for dialect in DIALECTS.values() for state in dialect.states})
 _RULES = sorted({rule.name for table in _TABLES for rules in table.values() for rule in rules} | {TOO_LONG})
 _CODES = sorted({*CATALOGUE, *RULES})
@@ -205,9 +205,9 @@ def parse(text: str) -> Breakpoint:
     match = _LINE.fullmatch(text)
     kind, sign, value = (match["kind"].lower(), match["sign"], match["value"]) if match else ("", "", "")
     if kind not in KINDS:
-        raise UserError(f"{text!r} is no breakpoint; {_near(kind, KINDS)} ({_EXAMPLES})")
+        raise UserError(f"{text!r} is not a breakpoint; {_near(kind, KINDS)} ({_EXAMPLES})")
     if sign != (">" if kind == "held" else ":"):
-        raise UserError(f"{text!r} is no breakpoint; write it like {KINDS[kind]}")
+        raise UserError(f"{text!r} is not a breakpoint; write it like {KINDS[kind]}")
     if not value:
         raise UserError(f"what is {kind}{sign} to wait for? Write it like {KINDS[kind]}")
     return _MAKERS[kind](f"{kind}{sign}{value}", value)
@@ -247,7 +247,7 @@ def _regex(value: str) -> re.Pattern[str]:
             return re.compile(value, re.MULTILINE)
     except re.error as error:
         place = f" at character {error.pos + 1}" if error.pos is not None else ""
-        raise UserError(f"{value!r} is no regular expression{place}: {error.msg}") from None
+        raise UserError(f"{value!r} is not a regular expression{place}: {error.msg}") from None
     except (RecursionError, OverflowError):
         raise UserError(f"{value[:40]!r} is too large for a regular expression") from None
 
@@ -259,7 +259,7 @@ def _matching(*panes: Pane) -> Callable[[str, str], Breakpoint]:
 def _held(source: str, value: str) -> Breakpoint:
     match = _HELD.fullmatch(value.lower())
     if match is None:
-        raise UserError(f"{source!r} is no breakpoint; write it like {KINDS['held']} (characters)")
+        raise UserError(f"{source!r} is not a breakpoint; write it like {KINDS['held']} (characters)")
     if match["unit"] in ("ms", "s"):
         return HeldLong(source, float(match["number"]) / (1000 if match["unit"] == "ms" else 1))
     if "." in match["number"]:

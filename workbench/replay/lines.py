@@ -1,6 +1,4 @@
-"""Where a player's lines come from: a tape file read as it grows, or lines in memory; both in slices that
-never take long.
-"""
+"""Where a player's lines come from: a tape file that may grow, or lines in memory; both in short slices."""
 
 from __future__ import annotations
 
@@ -76,7 +74,7 @@ _BLOCK = 16 << 10
 class Tail:
     """Reads on from where it stopped. `player` is None until the header has come.
 
-    With wishes it is a variant: the same reads, converted otherwise than they were then.
+    With wishes it is a variant: the same reads, converted as the wishes say.
     """
 
     def __init__(self, path: Path, wishes: Wishes | None = None) -> None:
@@ -133,7 +131,7 @@ class Tail:
 
 
 class Unreadable:
-    """A source that has nothing to show but why."""
+    """A source that only says why there is nothing to show."""
 
     def __init__(self, name: str, problem: str) -> None:
         self.name = name

@@ -83,7 +83,7 @@ class PartialCall:
         self._made: Call | None = None  # as it was asked for last
 
     def identify(self, step: int, id: str, name: str) -> bool:
-        """What a delta says of it, the first word counts; True: its name is new."""
+        """What a delta says of it; what was said first counts. True: its name is new."""
         if id and not self.id:
             self.id, self.id_step = id, step
         if not name or self.name:
@@ -205,8 +205,8 @@ class Assembly(RowIndex):
       on the way, the texts are one here;
     - a choice counts from its first delta, so one of which nothing was ever told is not there.
 
-    Who gets a message instead of deltas has it with the row of that message, and where a tape has none, with
-    the end. What the deltas say before that is what the message is going to be.
+    Who gets a message instead of deltas has it with the row of that message; where a tape has no such row,
+    with the end. What the deltas say before that is what the message is going to be.
     """
 
     def __init__(self, player: Player) -> None:

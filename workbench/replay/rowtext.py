@@ -68,7 +68,7 @@ def linked(player: Player, pane: Pane, row: int, other: Pane) -> int | None:
     light = highlight_of(player, item)
     if other is Pane.UPSTREAM:
         return _read_row(player, item, light.ranges)
-    # Causes come before, effects behind: the machine moves before a delta leaves.
+    # Causes come before, effects after: the machine moves before a delta leaves.
     backwards = pane is Pane.CLIENT
     found = _search(player, other, known, light, backwards)
     if found is None:

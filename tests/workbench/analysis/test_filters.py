@@ -172,12 +172,12 @@ def test_the_tape_tells(text, expected):
         ("status:ok", 7, "such as 404 or a class such as 5xx"),
         ("status:5xxx", 7, "such as 404"),
         ("calls:2", 0, "calls is a number: write calls>1"),
-        ("model>3", 0, "model is no number: write model:…"),
+        ("model>3", 0, "model is not a number: write model:…"),
         ("callz>3", 0, "there is no number 'callz'; did you mean calls?"),
         ("calls>many", 6, "calls> needs a number, not 'many'"),
         ('qwen text:"abc', 10, "never closed"),
         ('"abc', 0, "never closed"),
-        ("qwen -", 5, "nothing behind the minus"),
+        ("qwen -", 5, "nothing after the minus"),
     ],
 )
 def test_a_wrong_filter_says_what_is_wrong_and_where(text, position, words):

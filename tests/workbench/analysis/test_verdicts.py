@@ -19,7 +19,6 @@ from workbench.analysis.verdicts import (
     RULES,
     Facts,
     Kind,
-    answer_of,
     facts_of_player,
     facts_of_row,
     observations_of,
@@ -142,7 +141,7 @@ def test_sentences_are_short_and_whole():
         (Facts("damaged", problem="no tape"), Kind.INCOMPLETE, "the tape cannot be read"),
         (Facts("done", 200, 1, lost=3), Kind.INCOMPLETE, "the recording has gaps"),
         (Facts("done", 200, 1, {"transformer-failed": 1}), Kind.FAILED, None),
-        (Facts("done", 200, 1, {"cut-by-length": 1}), Kind.LENGTH, "cut by length, behind 1 call"),
+        (Facts("done", 200, 1, {"cut-by-length": 1}), Kind.LENGTH, "cut by length, after 1 call"),
         (
             Facts("done", 200, 0, {"cut-by-length": 1, "truncated-call": 1, "leaked-markers": 1}),
             Kind.TRUNCATED,
@@ -314,7 +313,7 @@ def test_an_answer_that_came_whole(dialect):
     body = json.dumps(message(QWEN)).encode()
     player = played(read_line(0.1, body), end_line(0.2, "done"), dialect=dialect, stream=False)
     assert player.mode == "message"
-    assert answer_of(player) is not None
+    assert player.completion is not None
     assert judged(player) is Kind.OTHER_DIALECT
 
 

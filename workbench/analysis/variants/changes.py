@@ -1,5 +1,5 @@
-"""A change: one thing about an exchange that is tried otherwise; and the switches (dialect, policy, offer)
-that can be.
+"""A change: one thing about an exchange that is tried in another way; and what can be switched, which is the
+dialect and the policy.
 
 Changes that are applied together all count in the exchange as it is before any of them.
 """
@@ -125,7 +125,7 @@ _ABOUT: Mapping[str, str] = {
     "unknown_tools": "what becomes of a call of a tool that was not offered",
     "malformed": "what becomes of a call that is written wrongly",
     "arguments": "whether the arguments of a call leave when it is whole, or as they come",
-    "after_call": "what becomes of the text behind a call",
+    "after_call": "what becomes of the text after a call",
     "finish_reason": "whether the client gets the reason that fits, or upstream's",
     "channels": "where calls are looked for",
     "text_channel": "where the text around a call goes",
@@ -158,7 +158,7 @@ def switches(header: Mapping[str, Any]) -> list[Knob]:
 
 
 def switched(header: Mapping[str, Any], changes: Iterable[Change]) -> dict[str, Any]:
-    """The header once these are switched; a UserError that names the possibilities where one is none."""
+    """The header once these are switched; a UserError names the possibilities where one does not exist."""
     new = dict(header)
     for change in changes:
         match change:
@@ -184,7 +184,7 @@ def _said(key: str, value: str) -> dict[str, Any]:
 
 
 def _offered(header: Mapping[str, Any], tool: str) -> list[Any]:
-    """A tool of which only the name is known takes what it gets."""
+    """A tool of which only the name is known takes any parameters."""
     request = header.get("request")
     tools = request.get("tools") if isinstance(request, Mapping) else None
     listed = list(tools) if isinstance(tools, list) else []

@@ -53,7 +53,7 @@ def _wanted(ends: list[int], changes: Iterable[Change]) -> _Wanted:
         match change:
             case Merge(read):
                 if not 0 <= read < len(ends) - 1:
-                    raise UserError(f"there is no read behind read {read + 1} that it could be joined with")
+                    raise UserError(f"there is no read after read {read + 1} that it could be joined with")
                 wanted.merged.add(read)
             case Split(byte):
                 if byte in boundaries:
@@ -174,7 +174,7 @@ _NOT_OURS = ("tape", "about", "pid", "id", "variant_of")
 def save_variant(script: Script, source: Path | None, changes: Sequence[Change]) -> Path:
     """A new file beside the original, else in the current folder; UserError if neither can be written.
 
-    `source` is the file that the script comes from, None if it comes from none. Nothing is overwritten.
+    `source` is the file that the script comes from, None if there is none. Nothing is overwritten.
     """
     problem: OSError | None = None
     for folder in _folders(source):

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from transformer.answer.events import REASONING, error_in
+from transformer.dialects import DIALECTS
 from transformer.jsontext import parse
 from transformer.provenance import Path, Piece, SourceMap, locate, resolve
 from transformer.records import Event, Ranges, Span
@@ -42,7 +43,7 @@ class Edits:
     def __init__(self, old: bytes, edits: Iterable[Edit]) -> None:
         self._edits = sorted(edits, key=lambda edit: edit[:2])
         self._ends = [edit.end for edit in self._edits]
-        self._shifts = [0]  # of what stands behind the first n edits
+        self._shifts = [0]  # of what stands after the first n edits
         parts = []
         at = 0
         for start, end, data in self._edits:
@@ -76,16 +77,17 @@ def origin_of(player: Player) -> Player:
     """A player that knows where an answer's texts stand; a UserError where there is no answer of a model."""
     refused = not 200 <= player.status.get("upstream", 200) < 300
     if player.mode == "plain" and (player.reads or refused or player.header.get("kind") == "relay"):
-        raise UserError("this is no answer that a dialect reads, so there is no text of a model to change")
+        raise UserError("this is not an answer that a dialect reads, so it has no text of a model to change")
     if player.mode != "message" or player.sources:
         return player
-    # A message that goes on as it is was not looked into. Any dialect finds the same texts in it.
-    reader = Player({"dialect": "roo-xml", "stream": False})
+    # A message that goes on as it is was not looked into. Any dialect that converts finds the same texts.
+    dialect = next(dialect.name for dialect in DIALECTS.values() if dialect.converts)
+    reader = Player({"dialect": dialect, "stream": False})
     reader.add([read_line(0, bytes(player.data)), end_line(0, "done")])
     return reader
 
 
-def choices_of(origin: Player) -> list[int]:
+def choice_numbers(origin: Player) -> list[int]:
     """The numbers of an answer's choices."""
     parts = (origin.completion or {}).get("choices")
     numbers = [index_of(part) for part in (parts if isinstance(parts, list) else ())]
@@ -117,7 +119,7 @@ def _texts(origin: Player, pieces: list[Piece]) -> Iterator[str]:
 
 
 def value_of(event: Event) -> Any:
-    """An event's JSON; None where it is none."""
+    """An event's JSON; None where it is not JSON."""
     return parse(event.data.removeprefix(BOM).strip()).value
 
 
@@ -257,7 +259,7 @@ def _in_message(origin: Player, choice: int, field: str, literal: bytes) -> Edit
         raise UserError("the answer is not whole, so no text can be put into it")
     for edit in _tries(event.data, _path(event, choice, field), literal):
         return edit
-    raise UserError(f"the {field} of this answer is no text and cannot become one")
+    raise UserError(f"the {field} of this answer is not a text and cannot become one")
 
 
 def _path(event: Event, choice: int, field: str) -> Path:
@@ -305,7 +307,7 @@ def edits_of(player: Player, retexts: Sequence[Retext]) -> list[Edit]:
 def _channel(origin: Player, choice: int, channel: str, hunks: list[Retext]) -> Iterator[Edit]:
     if channel not in CHANNELS:
         raise UserError(f"there is no channel {channel!r}; there are {', '.join(CHANNELS)}")
-    choices = choices_of(origin) or [0]
+    choices = choice_numbers(origin) or [0]
     if choice not in choices:
         listed = ", ".join(map(str, choices))
         raise UserError(f"there is no choice {choice} in this answer; there are {listed}")
@@ -321,7 +323,7 @@ def _channel(origin: Player, choice: int, channel: str, hunks: list[Retext]) -> 
 
 
 def _joined(hunks: Iterable[Retext], size: int) -> list[Retext]:
-    """In order; those that touch are one, so that each has a character of its own before and behind it."""
+    """In order; those that touch are one, so that each has a character of its own before and after it."""
     joined: list[Retext] = []
     for hunk in sorted(hunks, key=lambda hunk: (hunk.start, hunk.end)):
         if not 0 <= hunk.start <= hunk.end <= size:
@@ -360,7 +362,7 @@ def _edited(origin: Player, source: SourceMap, hunk: Retext) -> Iterator[Edit]:
 
 
 def _inserted(origin: Player, source: SourceMap, at: int, text: bytes) -> Iterator[Edit]:
-    """Right behind the character before it; at the beginning, right before the first one."""
+    """Right after the character before it; at the beginning, right before the first one."""
     if not text:
         return
     pieces = source.pieces(at - 1, at) if at else source.pieces(0, 1)
@@ -388,7 +390,7 @@ def texts_of(player: Player) -> list[Text]:
         origin = origin_of(player)
     except UserError:
         return []
-    choices = set(choices_of(origin)) or {0}
+    choices = set(choice_numbers(origin)) or {0}
     keys = {(choice, "content") for choice in choices} | set(origin.sources)
     texts = []
     for choice, channel in sorted(keys, key=lambda key: (key[0], CHANNELS.index(key[1]))):

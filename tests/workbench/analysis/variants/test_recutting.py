@@ -67,8 +67,8 @@ def test_empty_reads_stay_unless_they_are_joined():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (Merge(2), "no read behind read 3"),
-        (Merge(-1), "no read behind read 0"),
+        (Merge(2), "no read after read 3"),
+        (Merge(-1), "no read after read 0"),
         (Split(0), "begins or ends at byte 0"),
         (Split(4), "begins or ends at byte 4"),
         (Split(6), "begins or ends at byte 6"),

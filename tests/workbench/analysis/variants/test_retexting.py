@@ -330,7 +330,7 @@ def test_what_is_no_answer_has_no_text(player: Player):
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b'{"choices": [{"message": {"content": [1]}}]}', "is no text and cannot become one"),
+        (b'{"choices": [{"message": {"content": [1]}}]}', "is not a text and cannot become one"),
         (b'{"choices": [{"message": {"content": nu', "not whole"),
     ],
 )
