@@ -7,14 +7,13 @@ on what it got must not lose them.
 from __future__ import annotations
 
 import json
-import re
 from codecs import BOM_UTF8
 from typing import Any, NamedTuple
 
 import orjson
 
-# orjson makes a float of an integer beyond 64 bits, and what somebody else wrote is not ours to round.
-LONG_NUMBER = re.compile(rb"[0-9]{19}")
+_DIGITS_TO_ZEROS = bytes.maketrans(b"123456789", b"000000000")
+_LONG_NUMBER = b"0" * 19
 
 
 class Parsed(NamedTuple):
@@ -47,6 +46,15 @@ def parse_leniently(data: bytes) -> Parsed:
         return Parsed(None, str(error))
     except RecursionError:
         return Parsed(None, "it is nested too deeply")
+
+
+def has_long_number(data: bytes) -> bool:
+    """Whether there may be an integer beyond 64 bits: orjson makes a float of it, and what somebody else
+    wrote is not ours to round.
+
+    It is asked of every line and of many events; a regular expression takes three times as long.
+    """
+    return _LONG_NUMBER in data.translate(_DIGITS_TO_ZEROS)
 
 
 def begins_object(data: bytes) -> bool:

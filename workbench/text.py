@@ -16,6 +16,8 @@ from typing import IO, Any
 
 import orjson
 
+from transformer.jsontext import has_long_number
+
 # -- what can be shown
 
 # C1 controls, line separators, zero-width and bidirectional controls, tags, and lone surrogates, which cannot
@@ -50,9 +52,6 @@ def is_visible(text: str) -> bool:
 
 # -- JSON
 
-# orjson makes a float of an integer beyond 64 bits, and what others wrote is not ours to round.
-_LONG_NUMBER = re.compile(rb"[0-9]{19}")
-
 
 def json_text(value: Any, indent: int | None = None) -> str:
     """JSON that reads back as the same value, non-ASCII as it is, safe to print and to encode as UTF-8.
@@ -73,7 +72,7 @@ def json_object(data: bytes, errors: str = "strict") -> dict[str, Any] | None:
     if data.lstrip()[:1] != b"{":
         return None
     value: Any = None
-    if not _LONG_NUMBER.search(data):
+    if not has_long_number(data):
         with suppress(orjson.JSONDecodeError):
             value = orjson.loads(data)
     if value is None:

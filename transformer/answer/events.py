@@ -11,7 +11,7 @@ from transformer.answer.answer import Answer
 from transformer.answer.choice import Choice
 from transformer.answer.chunks import FIELDS, PATIENCE, Object, Shape, learn, openai_usage
 from transformer.journal import Journal
-from transformer.jsontext import LONG_NUMBER, parse_leniently
+from transformer.jsontext import has_long_number, parse_leniently
 from transformer.sse import Frame
 
 REASONING = ("reasoning", "reasoning_content")
@@ -96,7 +96,7 @@ class EventReader:
         except JSONDecodeError:
             self._odd_event(frame)
             return
-        if LONG_NUMBER.search(data):
+        if has_long_number(data):
             obj = parse_leniently(data).value or obj
         choices = obj.get("choices") if type(obj) is dict else None
         if not choices or type(choices) is not list or answer.ended or "error" in obj:
