@@ -80,6 +80,14 @@ ADVICE: Mapping[str, str] = {
         "The client will report it to the model. If it happens often, lower the temperature or use the "
         "server's guided decoding; a call cut by length needs a higher max_tokens."
     ),
+    "missing-parameter": (
+        "The client will refuse the call and tell the model. If it happens often, lower the temperature, or "
+        "say in the tool's description which parameters it needs."
+    ),
+    "cut-after-call": (
+        "Raise max_tokens of the client or of the upstream: the model may have meant to write another call. "
+        "If the context is full, shorten the conversation."
+    ),
     # text that did not reach the client
     "text-after-call": (
         "Models like to invent the result of their call, so it is dropped. Set after_call = keep if you "

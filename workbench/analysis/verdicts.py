@@ -238,6 +238,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(K.REQUEST, "error", "messages-not-understood", "messages is not a list: no tools reach the model"),
     Rule(K.REQUEST, "error", "template-failed", "the prompt template fails; the built-in one was used"),
+    Rule(K.LENGTH, "error", "cut-after-call", "cut after {calls_}: more may have been meant"),
     Rule(
         K.LENGTH, "warning", "cut-by-length", "cut by length, after {calls_}",
         "the answer was cut by the limit of tokens, after {calls_}", _called,
@@ -256,6 +257,7 @@ RULES: tuple[Rule, ...] = (
     Rule(K.BAD_CALL, "error", "incomplete-call", "a call without its name or id: clients fail on it"),
     Rule(K.BAD_CALL, "error", "repeated-id", "two calls have the same id: clients keep one of them"),
     Rule(K.BAD_CALL, "error", "bad-arguments", "a call's arguments are not a JSON object"),
+    Rule(K.BAD_CALL, "error", "missing-parameter", "a call lacks a parameter that its tool needs"),
     Rule(K.BAD_CALL, "error", "invalid-arguments", "a call's arguments are not valid JSON"),
     Rule(
         K.GONE, "warning", None, "the client went away", "the client went away before the answer was over",
