@@ -11,12 +11,9 @@ import os
 import re
 import sys
 from codecs import BOM_UTF8
-from contextlib import suppress
-from typing import IO, Any
+from typing import IO, Any, Literal
 
-import orjson
-
-from transformer.jsontext import has_long_number
+from transformer.jsontext import begins_object, has_long_number, parse, parse_leniently
 
 # -- what can be shown
 
@@ -62,25 +59,18 @@ def json_text(value: Any, indent: int | None = None) -> str:
     return _IN_JSON.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
-def json_object(data: bytes, errors: str = "strict") -> dict[str, Any] | None:
+def json_object(data: bytes, errors: Literal["strict", "replace"] = "strict") -> dict[str, Any] | None:
     """The JSON object that these bytes are, a byte order mark aside; None where they are anything else.
 
-    Lone surrogates, NaN and long integers are read as they are. `errors` is what `bytes.decode` knows: with
-    "replace", bytes that are not UTF-8 become U+FFFD instead of spoiling the rest.
+    Lone surrogates, NaN and long integers are read as they are. With `errors` "replace", bytes that are not
+    UTF-8 become U+FFFD instead of spoiling the rest.
     """
-    data = data.removeprefix(BOM_UTF8)
-    if data.lstrip()[:1] != b"{":
+    if not begins_object(data):
         return None
-    value: Any = None
-    if not has_long_number(data):
-        with suppress(orjson.JSONDecodeError):
-            value = orjson.loads(data)
-    if value is None:
-        try:
-            value = json.loads(data.decode("utf-8", errors))
-        except (ValueError, RecursionError):
-            return None
-    return value if isinstance(value, dict) else None
+    data = data.removeprefix(BOM_UTF8)
+    parsed = parse_leniently(data) if has_long_number(data) else parse(data)
+    refused = parsed.repaired is not None and errors == "strict"
+    return parsed.value if isinstance(parsed.value, dict) and not refused else None
 
 
 # -- standard error

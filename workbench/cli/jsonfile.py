@@ -60,10 +60,10 @@ def blank_end(text: str, at: int) -> int:
 
 
 def _value(text: str, at: int) -> Node:
-    opening = text[at : at + 1]
-    if opening == "{":
+    bracket = text[at : at + 1]
+    if bracket == "{":
         return _object(text, at)
-    if opening == "[":
+    if bracket == "[":
         return _list(text, at)
     try:
         value, end = _DECODER.raw_decode(text, at)

@@ -167,14 +167,14 @@ def replay(
     if new:
         return _compose(Compose(wishes, kind, chunking), files)
     names = list(files) or _piped()
-    openings = replayables_of(names, wishes, kind, chunking)
-    for opening in openings:
-        opening.start = step
+    replayables = replayables_of(names, wishes, kind, chunking)
+    for replayable in replayables:
+        replayable.start = step
     if not _for_screen(STANDARD_INPUT in names):
-        return _print(openings)
+        return _print(replayables)
     from workbench.ui.app import run_replay
 
-    return run_replay(openings, pick=len(openings) > 1, compose=None)
+    return run_replay(replayables, pick=len(replayables) > 1, compose=None)
 
 
 def _compose(compose: Compose, files: Sequence[str]) -> int:
@@ -222,49 +222,49 @@ def take_terminal(descriptor: int = 0) -> None:
 # Without a terminal
 
 
-def _print(openings: Sequence[Replayable]) -> int:
+def _print(replayables: Sequence[Replayable]) -> int:
     """The exit code: 2 when a file could not be opened, 1 when a named one has an error."""
     codes = [0]
     folder = ""
-    width = max((len(opening.title) for opening in openings if opening.folder), default=0)
-    for number, opening in enumerate(openings):
-        if opening.problem is not None:
-            say(f"workbench: {opening.problem}")
+    width = max((len(replayable.title) for replayable in replayables if replayable.folder), default=0)
+    for number, replayable in enumerate(replayables):
+        if replayable.problem is not None:
+            say(f"workbench: {replayable.problem}")
             codes.append(2)
-        elif opening.folder:
-            _print_row(opening, width, "" if opening.folder == folder else opening.folder)
-            folder = opening.folder
+        elif replayable.folder:
+            _print_row(replayable, width, "" if replayable.folder == folder else replayable.folder)
+            folder = replayable.folder
         else:
-            codes.append(_print_columns(opening, headed=len(openings) > 1, first=number == 0))
+            codes.append(_print_columns(replayable, headed=len(replayables) > 1, first=number == 0))
     return max(codes)
 
 
-def _print_columns(opening: Replayable, *, headed: bool, first: bool) -> int:
-    source, judged = _played(opening)
+def _print_columns(replayable: Replayable, *, headed: bool, first: bool) -> int:
+    source, judged = _played(replayable)
     if source.player is None:
         say(f"workbench: {source.problem or judged.sentence}")
         return 2
     try:
-        until = None if opening.start is None else Timeline(source.player).goto(opening.start, -1).step
+        until = None if replayable.start is None else Timeline(source.player).goto(replayable.start, -1).step
     except UserError as error:
-        say(f"workbench: {opening.title}: {error.message}")
+        say(f"workbench: {replayable.title}: {error.message}")
         return 2
-    head = [f"{'' if first else chr(10)}── {visible_line(opening.title)}"] if headed else []
+    head = [f"{'' if first else chr(10)}── {visible_line(replayable.title)}"] if headed else []
     lines = (*head, *columns(source.player, until=until))
     write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
     return int(judged.failed)
 
 
-def _print_row(opening: Replayable, width: int, folder: str) -> None:
+def _print_row(replayable: Replayable, width: int, folder: str) -> None:
     """A list is not a test: what is wrong in a tape of a folder is only shown."""
     if folder:
         write_painted([[Painted(visible_line(folder))]])
-    _, judged = _played(opening)
-    said = visible_line(f"{opening.title:{width}}  {opening.about or judged.sentence}")
+    _, judged = _played(replayable)
+    said = visible_line(f"{replayable.title:{width}}  {replayable.about or judged.sentence}")
     write_painted([[Painted(f"  {SIGNS[judged.level]} {said}")]])
 
 
-def _played(opening: Replayable) -> tuple[LineSource, Appraisal]:
-    source = opening.open()
+def _played(replayable: Replayable) -> tuple[LineSource, Appraisal]:
+    source = replayable.open()
     source.advance(_FOREVER)
-    return source, appraise(opening, source)
+    return source, appraise(replayable, source)
