@@ -6,8 +6,8 @@ import sys
 import time
 from pathlib import Path
 
+from workbench.cli.columns import columns
 from workbench.cli.output import write
-from workbench.cli.replay import columns
 from workbench.demo.launch import Demo, first_tape
 from workbench.replay.player import Player
 

@@ -1,12 +1,22 @@
-"""The kinds of values: how each is read, how it is shown, what is wanted when it does not fit."""
+"""The kinds of values in the configuration: how each is read from what a TOML file holds, how it is shown,
+and what is wanted when it does not fit. And names that must exist.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import difflib
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from workbench.config import values
+from transformer.policy import Policy, PolicyError
+from transformer.request.prompt import BUILTIN_TEMPLATES
+from workbench.errors import UserError
+from workbench.tape.recipe import known_dialect
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +27,231 @@ class Kind:
     read: Callable[[Any], Any]
     parse: Callable[[str], Any] = str
     show: Callable[[Any], str] = str
+
+
+class Unfit(ValueError):
+    """A value that does not fit; the text, if any, is the whole complaint about it."""
+
+
+# -- names that must exist
+
+
+class UnknownName(ValueError):
+    """A name that does not exist, in a sentence with the nearest one that does."""
+
+
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.5) -> str | None:
+    """The known name that was probably meant."""
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
+    return near[0] if near else None
+
+
+def check_name(names: Iterable[str], known: Iterable[str], noun: str = "key") -> None:
+    """A key that does not exist would be ignored for ever; better say so, and which one was meant."""
+    known = list(known)
+    for name in names:
+        if name not in known:
+            near = nearest(name, known)
+            hint = f"did you mean {near}?" if near else f"there are {', '.join(known)}"
+            raise UnknownName(f"there is no {noun} {name!r}; {hint if known else 'there is none at all'}")
+
+
+# -- how a value is read
+
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+# Framing is the business of the connection; a fixed value would contradict what is really sent.
+_FRAMING = {"connection", "content-length", "transfer-encoding"}
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise Unfit
+    return value
+
+
+def _token(value: Any) -> str:
+    """What clients send as a credential in a header."""
+    if not sendable(_text(value)) or " " in value:
+        raise Unfit
+    return _text(value)
+
+
+def _whole_number(low: int, high: float = math.inf) -> Callable[[Any], int]:
+    """A reader of whole numbers between two bounds."""
+
+    def read(value: Any) -> int:
+        # Python takes true for 1.
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise Unfit
+        return value
+
+    return read
+
+
+def _amount(value: Any) -> float:
+    """From 0; TOML also has inf and nan."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise Unfit
+    return value
+
+
+def _positive(value: Any) -> float:
+    """More than nothing."""
+    if _amount(value) == 0:
+        raise Unfit
+    return _amount(value)
+
+
+def _size(value: Any) -> int:
+    """A number of bytes; "2 GiB", "2g" and "2 GB" are the same."""
+    if isinstance(value, str) and (match := _SIZE.fullmatch(value.strip())):
+        value = int(float(match[1]) * _UNITS[match[2].lower()])
+    return _whole_number(1)(value)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise Unfit
+    return tuple(map(_text, value))
+
+
+def _patterns(value: Any) -> tuple[str, ...]:
+    """Regular expressions that compile."""
+    for pattern in _names(value):
+        try:
+            re.compile(pattern)
+        except (re.error, RecursionError, OverflowError) as error:
+            raise Unfit(f"{pattern!r} is not a regular expression: {error}") from None
+    return _names(value)
+
+
+def _dialect(value: Any) -> str:
+    try:
+        return known_dialect(value)
+    except UserError as error:
+        raise Unfit(error.message) from None
+
+
+def _address(value: Any) -> str:
+    """A host to listen at; an IPv6 address with or without its brackets."""
+    host = _text(value)
+    if re.search(r"[/\s@]", host):
+        raise Unfit
+    if host.count(":") == 1 or "]:" in host:
+        raise Unfit(f"{host!r} holds a port; the port has a key of its own")
+    return host.removeprefix("[").removesuffix("]")
+
+
+def _url(value: Any) -> str:
+    """The URL below which an API is, without a slash at its end."""
+    url = _text(value).strip()
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        raise Unfit(f"this is not a URL: {error}") from None
+    if "@" in parts.netloc:
+        # Not repeated in the message: it would be a password in a log.
+        raise Unfit("a URL with a user or a password is refused; api_key_env and headers are for credentials")
+    if parts.scheme not in ("http", "https") or not parts.hostname or not sendable(url) or " " in url:
+        raise Unfit
+    if parts.query or parts.fragment:
+        raise Unfit(f"{url!r} has a query or a fragment; a base URL ends with its path")
+    if parts.path.rstrip("/").endswith("/chat/completions"):
+        raise Unfit(f"{url!r} is one endpoint; the base URL is what stands before /chat/completions")
+    return url.rstrip("/")
+
+
+def _path(value: Any) -> Path:
+    name = _text(value)
+    if "\0" in name:
+        raise Unfit
+    try:
+        return Path(name).expanduser()
+    except RuntimeError as error:  # the home of a user that does not exist
+        raise Unfit(f"{name!r}: {error}") from None
+
+
+def _table(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise Unfit
+    return value
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {_text(name): _text(part) for name, part in _table(value).items()}
+
+
+def _variable(value: Any) -> str:
+    """The name of an environment variable, which is often mistaken for its value."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", _text(value)):
+        # Not repeated in the message: it may be the key itself.
+        raise Unfit(
+            "this is not the name of an environment variable; the key itself belongs in that variable"
+        )
+    return _text(value)
+
+
+def _headers(value: Any) -> dict[str, str]:
+    """Names and values that can be sent; their values may be secrets, so no message repeats one."""
+    try:
+        found = _texts(value)
+    except Unfit:
+        raise Unfit("headers is a table of names and texts") from None
+    for name, part in found.items():
+        if not _HEADER_NAME.fullmatch(name) or name.lower() in _FRAMING:
+            raise Unfit(f"{name!r} cannot be sent as a header")
+        if not sendable(part):
+            raise Unfit(f"the value of {name} has characters that cannot be sent in a header")
+    return found
+
+
+def sendable(part: str) -> bool:
+    """Whether a text may be the value of a header."""
+    return part.isascii() and part.isprintable()
+
+
+def _body(value: Any) -> dict[str, Any]:
+    """A table that can become part of a JSON body."""
+    for name, part in _table(value).items():
+        if not _is_json(part):
+            raise Unfit(f"{name} has a value that JSON does not know, such as a date")
+    return _table(value)
+
+
+def _is_json(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(map(_is_json, value.values()))
+    if isinstance(value, list):
+        return all(map(_is_json, value))
+    return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _policy(value: Any) -> Policy:
+    try:
+        check_name(_table(value), Policy.__dataclass_fields__, "switch")
+        return Policy.from_mapping(value)
+    except (UnknownName, PolicyError, TypeError) as error:
+        raise Unfit(str(error)) from None
+
+
+def _prompts(value: Any) -> dict[str, Path]:
+    """Files by dialect; one that is named as `module:NAME` may have a template as well."""
+    try:
+        check_name([name for name in _table(value) if ":" not in name], BUILTIN_TEMPLATES)
+    except UnknownName as error:
+        raise Unfit(str(error)) from None
+    return {_dialect(name) if ":" in name else name: _path(file) for name, file in value.items()}
+
+
+def _choice(value: Any) -> str | None:
+    """What to send as tool_choice; TOML has no null, so a word says: nothing."""
+    return None if _text(value) == "omit" else _text(value)
+
+
+# -- how a text becomes a value, and a value a text
 
 
 def _number(text: str) -> Any:
@@ -38,8 +273,8 @@ def _commas(text: str) -> list[str]:
 
 def _shown_size(size: int) -> str:
     for unit in "tgmk":
-        if size % values.UNITS[unit] == 0:
-            return f"{size // values.UNITS[unit]} {unit.upper()}iB"
+        if size % _UNITS[unit] == 0:
+            return f"{size // _UNITS[unit]} {unit.upper()}iB"
     return f"{size} bytes"
 
 
@@ -55,26 +290,28 @@ def _paired(value: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {part}" for name, part in value.items())
 
 
-TEXT = Kind("a text", values.text)
-TOKEN = Kind("a text of ASCII characters without blanks", values.token)
-NAME = Kind("the name of an upstream", values.text)
-DIALECT = Kind("the name of a dialect", values.dialect)
-VARIABLE = Kind("the name of an environment variable", values.variable)
-CHOICE = Kind('a tool_choice or "omit"', values.choice)
-ADDRESS = Kind("an address without a port", values.address)
-URL = Kind("a base URL that begins with http:// or https://", values.base_url)
-PATH = Kind("a path", values.path)
-PORT = Kind("a whole number from 0 to 65535", values.whole(0, 65535), _number)
-COUNT = Kind("a whole number from 1", values.whole(1), _number)
-SECONDS = Kind("a number of seconds", values.amount, _number, _seconds)
-INTERVAL = Kind("a number of seconds above 0", values.some, _number, _seconds)
-DAYS = Kind("a number of days above 0", values.some, _number, lambda value: f"{value:g} days")
-SIZE = Kind("a size", values.size, _number, _shown_size)
-NAMES = Kind("a list of texts", values.names, _commas, _listed)
+# -- the kinds
+
+TEXT = Kind("a text", _text)
+TOKEN = Kind("a text of ASCII characters without blanks", _token)
+NAME = Kind("the name of an upstream", _text)
+DIALECT = Kind("the name of a dialect", _dialect)
+VARIABLE = Kind("the name of an environment variable", _variable)
+CHOICE = Kind('a tool_choice or "omit"', _choice)
+ADDRESS = Kind("an address without a port", _address)
+URL = Kind("a base URL that begins with http:// or https://", _url)
+PATH = Kind("a path", _path)
+PORT = Kind("a whole number from 0 to 65535", _whole_number(0, 65535), _number)
+COUNT = Kind("a whole number from 1", _whole_number(1), _number)
+SECONDS = Kind("a number of seconds", _amount, _number, _seconds)
+INTERVAL = Kind("a number of seconds above 0", _positive, _number, _seconds)
+DAYS = Kind("a number of days above 0", _positive, _number, lambda value: f"{value:g} days")
+SIZE = Kind("a size", _size, _number, _shown_size)
+NAMES = Kind("a list of texts", _names, _commas, _listed)
 # One a line in the environment: a regular expression may well hold a comma.
-PATTERNS = Kind("a list of regular expressions", values.patterns, _lines, _listed)
-MODELS = Kind("a table of two names each", values.texts, show=_paired)
-HEADERS = Kind("a table of names and texts", values.headers, show=_listed)
-BODY = Kind("a table", values.body, show=_paired)
-POLICY = Kind("a table of switches", values.policy)
-PROMPTS = Kind("a table of dialects and files", values.prompts, show=_paired)
+PATTERNS = Kind("a list of regular expressions", _patterns, _lines, _listed)
+MODELS = Kind("a table of two names each", _texts, show=_paired)
+HEADERS = Kind("a table of names and texts", _headers, show=_listed)
+BODY = Kind("a table", _body, show=_paired)
+POLICY = Kind("a table of switches", _policy)
+PROMPTS = Kind("a table of dialects and files", _prompts, show=_paired)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from transformer.policy import Policy
+from workbench.config.kinds import POLICY, Unfit, UnknownName, check_name, sendable
 from workbench.config.settings import (
     CHOSEN,
     PLAIN,
@@ -24,7 +25,6 @@ from workbench.config.settings import (
     Upstream,
     default_of,
 )
-from workbench.config.values import Unfit, UnknownName, check_name, policy, sendable
 from workbench.errors import UserError
 from workbench.tape.inputs import read_file
 
@@ -158,7 +158,7 @@ class Upstreams:
         if name is None:
             raise UserError(f"--set changes the default upstream, and there is none; {CHOSEN.flag} names one")
         try:
-            policy(dict(switches))
+            POLICY.read(dict(switches))
         except Unfit as unfit:
             raise UserError(f"--set: {unfit}") from None
         said = {**self.found[name].policy.said(), **switches}

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from workbench.config.kinds import BODY
+from workbench.config.kinds import BODY, nearest
 from workbench.config.reading import VARIABLE
 from workbench.config.settings import CHOSEN, PLAIN, PREFIX, PROMPTS, UPSTREAM, Key, Settings, Upstream
-from workbench.config.values import nearest
 from workbench.recording.redaction import Redaction
 
 _OTHERS = (VARIABLE, "WORKBENCH_TRACEBACK")
@@ -94,7 +93,7 @@ _HEAD = """\
 # Settings of the tool-call workbench. Flags win over the environment, and that wins over this file;
 # `workbench config` shows what is in effect, and where it came from.
 #
-# Remove the "#" before a line that is to hold. Sizes are bytes or such as "2 GiB", durations are seconds.
+# Remove the "#" before a setting to put it into effect. Sizes are bytes, or such as "2 GiB"; times are seconds.
 """
 _UPSTREAMS = """\
 # A server with models. There may be several: a model goes to the upstream that has its name in `models`, else
@@ -103,7 +102,7 @@ _UPSTREAMS = """\
 
 
 def sample(url: str | None = None, dialect: str | None = None) -> str:
-    """The file; with a URL its first upstream is in effect, with a dialect that, too."""
+    """The file. What is given here, a URL or a dialect, is in effect in it; all else is commented out."""
     return "\n".join(_blocks(url, dialect)) + "\n"
 
 

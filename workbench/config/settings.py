@@ -15,8 +15,7 @@ from platformdirs import user_data_path
 from transformer.dialects import DEFAULT, DIALECTS, EXAMPLE
 from transformer.policy import Policy
 from workbench.config import kinds
-from workbench.config.kinds import Kind
-from workbench.config.values import Unfit
+from workbench.config.kinds import Kind, Unfit
 from workbench.errors import UserError
 
 
@@ -168,10 +167,10 @@ PLAIN = _table(
     Key("default", kinds.NAME, "The upstream for models that no other one serves.", '"qwen"'),
     Key("library", kinds.PATH, "The folder of the tapes, relative to this file.", '"tapes"', "--library"),
     Key("keep_days", kinds.DAYS, "Tapes older than this are deleted, unless they are marked.", "30"),
-    Key("keep_bytes", kinds.SIZE, "The oldest tapes go when all together are larger than this.", '"2 GiB"'),
+    Key("keep_bytes", kinds.SIZE, "The oldest tapes are deleted when all together are larger.", '"2 GiB"'),
     Key("redact", kinds.PATTERNS, "Regular expressions of what else must not get onto a tape.",
         "['sk-[0-9a-f]+']"),
-    Key("queue_bytes", kinds.SIZE, "What may wait for the disk; beyond it is lost to the tape, and counted.",
+    Key("queue_bytes", kinds.SIZE, "How much may wait for the disk; more is not recorded, only counted.",
         '"64 MiB"'),
     Key("max_body_bytes", kinds.SIZE, "Larger requests are refused.", '"64 MiB"'),
     Key("max_header_bytes", kinds.SIZE, "Requests with larger headers are refused.", '"64 KiB"'),

@@ -16,8 +16,8 @@ from starlette.routing import Mount, Route
 from transformer.answer.chunks import dumps
 from transformer.policy import Policy, PolicyError
 from workbench import __version__
+from workbench.config.kinds import sendable
 from workbench.config.settings import Upstream
-from workbench.config.values import sendable
 from workbench.errors import UserError
 from workbench.proxy.application import Proxy
 from workbench.proxy.client import no_client

@@ -74,8 +74,8 @@ def _why(error: OSError, host: str, port: int) -> str:
 class Http1(HttpToolsProtocol):
     """Never anything but HTTP/1: the wish for another protocol is ignored, as the standard allows.
 
-    Java's client asks for HTTP/2 with every first request. The parser then stops before the body, which
-    uvicorn would leave at that.
+    Java's client asks for HTTP/2 with every first request. The parser then stops before the body, and uvicorn
+    would not go on.
     """
 
     piece = b""
@@ -102,7 +102,8 @@ class Http1(HttpToolsProtocol):
 
 
 def limited_to(most: int) -> type[HttpToolsProtocol]:
-    """A protocol that hangs up when headers go on and on: they are collected before anybody sees them."""
+    """A protocol that closes the connection when headers get too long: uvicorn collects all of them before
+    the application sees the first."""
 
     class Limited(Http1):
         in_head = False

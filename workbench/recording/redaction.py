@@ -1,7 +1,8 @@
 """Redaction: no credential gets onto a tape.
 
-Which names of headers, parameters and members hold one; the credentials of the exchange itself, which are
-also looked for in the bytes of its answer, wherever reads cut them; and the masks for texts, URLs and JSON.
+In this order: names of headers, parameters and members that hold one; the credentials of the exchange itself;
+the masker, which looks for these in the bytes of the answer, wherever reads cut them; and the redaction of
+texts, URLs and JSON, which stands on all of them.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from workbench.errors import UserError
 
 PLACEHOLDER = "workbench"  # clients insist on a key; the proxy does not look at this one
 
+# -- names that hold a credential
 
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
 _HEADER = re.compile(r"key|token|secret|auth|cookie|password|passwd|credential|signature")
@@ -64,7 +66,7 @@ def _is_secret_field(name: str) -> bool:
 
 
 def is_schema(value: Any) -> bool:
-    """Whether this describes a value, in a tool's parameters, and is none."""
+    """Whether this describes a value, as in a tool's parameters, instead of being one."""
     return isinstance(value, Mapping) and not _SCHEMA.isdisjoint(value)
 
 
@@ -72,17 +74,19 @@ def _plain(name: str) -> str:
     return _NOT_ALPHANUMERIC.sub("", name.lower())
 
 
+# -- the credentials of an exchange
+
 SCHEME = re.compile(
     r"\s*(?:bearer|basic|digest|token|apikey|api-key|negotiate|aws4-hmac-sha256)\s+(?=\S)", re.IGNORECASE
 )
 PARAMETER = re.compile(r"(?<=[?&;#])([^=&;#?]{1,100})=([^&#;]*)")
 _CREDENTIALS = frozenset(("authorization", "proxy-authorization", "x-api-key", "api-key", "x-goog-api-key"))
 _COOKIE_VALUE = re.compile(r"=([^;]*)")
-# What is talked about in a request, and opens no door to the upstream.
-_TALK = frozenset(("messages", "tools", "functions", "input", "prompt", "response_format"))
-_SURELY = 16
-# What people write where a client insists on a key: masking it would eat ordinary words, of ours, too.
-_NO_KEYS = frozenset(
+# What people and models wrote: a credential in there is not the upstream's.
+_CONVERSATION = frozenset(("messages", "tools", "functions", "input", "prompt", "response_format"))
+_SURE_LENGTH = 16  # what is so long, and sounds like a credential, is one
+# What people write where a client insists on a key: masking these would mask ordinary words, ours included.
+_NOT_KEYS = frozenset(
     (PLACEHOLDER, "password", "anything", "not-needed", "no-key-required", "lm-studio", "placeholder")
 )
 
@@ -97,7 +101,7 @@ def own_credentials(header: Mapping[str, Any]) -> Iterator[str]:
     for key in ("url", "path"):
         yield from _in_query(str(header.get(key) or ""))
     for key in ("request", "upstream_request"):
-        yield from (text for text in _in_body(header.get(key)) if len(text) >= _SURELY)
+        yield from (text for text in _in_body(header.get(key)) if len(text) >= _SURE_LENGTH)
 
 
 def bare(secrets: Iterable[str]) -> Iterator[str]:
@@ -105,7 +109,7 @@ def bare(secrets: Iterable[str]) -> Iterator[str]:
     for secret in secrets:
         scheme = SCHEME.match(secret)
         text = (secret[scheme.end() :] if scheme else secret).strip()
-        if text.lower() not in _NO_KEYS:
+        if text.lower() not in _NOT_KEYS:
             yield text
         if scheme and scheme[0].strip().lower() == "basic":
             yield _password(text)
@@ -123,20 +127,24 @@ def _in_headers(headers: Iterable[tuple[str, str]]) -> Iterator[str]:
         if name.lower() in _CREDENTIALS:
             yield value
         elif name.lower() == "cookie":
-            yield from (part for part in _COOKIE_VALUE.findall(value) if len(part) >= _SURELY)
-        elif is_secret_header(name) and len(value) >= _SURELY:
+            yield from (part for part in _COOKIE_VALUE.findall(value) if len(part) >= _SURE_LENGTH)
+        elif is_secret_header(name) and len(value) >= _SURE_LENGTH:
             yield value
 
 
 def _in_query(url: str) -> Iterator[str]:
     for name, value in PARAMETER.findall(url):
-        if len(value) >= _SURELY and is_secret_parameter(name):
+        if len(value) >= _SURE_LENGTH and is_secret_parameter(name):
             yield from {value, unquote(value)}
 
 
 def _in_body(body: Any) -> Iterator[str]:
-    """A stack and no recursion: this may be nested deeper than Python can follow."""
-    parts = {key: value for key, value in body.items() if key not in _TALK} if isinstance(body, dict) else {}
+    """A stack instead of recursion: this may be nested deeper than Python can follow."""
+    parts = (
+        {key: value for key, value in body.items() if key not in _CONVERSATION}
+        if isinstance(body, dict)
+        else {}
+    )
     todo: list[tuple[Any, bool]] = [(parts, False)]
     while todo:
         value, secret = todo.pop()
@@ -151,7 +159,9 @@ def _in_body(body: Any) -> Iterator[str]:
             ]
 
 
-# Shorter ones are words: masking them would eat the answer and protect nobody.
+# -- secrets in a stream of bytes
+
+# Shorter ones are words: masking them would spoil the answer and protect nobody.
 SHORTEST = 8
 _PERCENT = re.compile("%[0-9A-F]{2}")
 # What the JSON of these two escapes beyond need; a key in Base64 may well have a plus.
@@ -204,8 +214,8 @@ class Masker:
         self.decided = 0
 
     def passes(self, data: bytes) -> bool:
-        """The usual case, at little cost: nothing in the next read could be of a secret, and it is done with.
-        Otherwise it is still to be fed."""
+        """The usual case, at little cost: whether no part of the next read can belong to a secret. Then it is
+        done with; otherwise it has to be fed."""
         if self._tail:
             return False
         last = data[-1:]
@@ -292,6 +302,8 @@ def _forms(text: str) -> Iterator[bytes]:
         yield text.encode("latin-1")  # as HTTP headers are written
 
 
+# -- texts, URLs and JSON
+
 # Keys that people paste into prompts and files, by how they begin: searching for a few letters is a hundred
 # times cheaper than trying a pattern at every place of a long conversation.
 _SHAPES: Sequence[tuple[str, re.Pattern[str]]] = [
@@ -351,7 +363,7 @@ class Redaction:
         return Masker(self.secrets) if self.secrets else None
 
     def line(self, line: Mapping[str, Any]) -> dict[str, Any]:
-        """A tape's header, or its end, with nothing in it that opens a door."""
+        """A tape's header, or its end, without any credential."""
         self._shapes = _present(line)
         try:
             return {key: self._entry(key, value) for key, value in line.items()}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from workbench.cli.replay import WIDTH, columns, screen_width
+from workbench.cli.columns import WIDTH, columns, screen_width
 from workbench.files import samples_dir
 from workbench.replay.lines import Tail
 from workbench.replay.player import Player
