@@ -93,7 +93,7 @@ _HEAD = """\
 # Settings of the tool-call workbench. Flags win over the environment, and that wins over this file;
 # `workbench config` shows what is in effect, and where it came from.
 #
-# Remove the "#" before a setting to put it into effect. Sizes are bytes, or such as "2 GiB"; times are seconds.
+# Remove the "#" before a setting to put it into effect. Sizes are bytes or such as "2 GiB", times seconds.
 """
 _UPSTREAMS = """\
 # A server with models. There may be several: a model goes to the upstream that has its name in `models`, else
