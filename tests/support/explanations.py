@@ -18,7 +18,6 @@ from workbench.analysis.explain.trace import Explanation, Remedy
 from workbench.analysis.explain.trials import start_of
 from workbench.analysis.variants.changes import Retext
 from workbench.analysis.variants.script import apply, script_of
-from workbench.files import samples_dir
 from workbench.replay.lines import MemoryTape
 from workbench.replay.player import Pane, Player
 from workbench.tape.format import Line, end_line, make_header, read_line, read_tape
@@ -29,10 +28,6 @@ WRITE = tool("write", {"path": TEXT, "content": TEXT}, ["path", "content"])
 BASH = tool("bash", {"command": TEXT, "timeout": {"type": "integer"}}, ["command"])
 TOOLS = [READ, WRITE, BASH]
 _VALUE = re.compile(r"this is a call to \S+ with (?P<key>\w+) = (?P<value>.+)")
-
-
-def sample_paths() -> list[Path]:
-    return sorted(samples_dir().rglob("*.jsonl"))
 
 
 def sample(path: Path, chunk: int | None = None) -> Player:

@@ -8,13 +8,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests.support.samples import ALL, name_of
 from tests.support.streams import message_behind, tool
 from workbench.files import samples_dir
 from workbench.replay.player import Item, Pane, Player
 from workbench.tape.format import Line, Tape, end_line, make_header, read_line, read_tape
 
-SAMPLES = sorted(str(path.relative_to(samples_dir()))[:-6] for path in samples_dir().glob("*/*.jsonl"))
-DIALECTS = sorted({name.partition("/")[0] for name in SAMPLES})
+SAMPLES = [name_of(path) for path in ALL]
 TOOLS = [tool("read_file", {"path": {"type": "string"}}), tool("bash", {"command": {"type": "string"}})]
 CALL = "Hello\n<read_file>\n<path>a.py</path>\n</read_file>"
 

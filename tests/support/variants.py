@@ -15,20 +15,14 @@ from tests.support.streams import tool
 from workbench.analysis.variants.changes import Change
 from workbench.analysis.variants.script import Script, apply, script_of
 from workbench.analysis.variants.texts import texts_of
-from workbench.files import samples_dir
 from workbench.replay.lines import MemoryTape
 from workbench.replay.player import Player
 from workbench.tape.format import BOM, Line, end_line, make_header, read_line, read_tape
 
-SAMPLES = sorted(samples_dir().glob("*/*.jsonl"))
 TOOLS = [tool("read_file", {"path": {"type": "string"}})]
 HEADER = make_header("x", "roo-xml", request={"model": "m", "tools": TOOLS}, ids="s")
 _FIELD = re.compile(rb'("(?:content|reasoning|reasoning_content)"\s*:\s*)"(?:[^"\\]|\\.)*"')
 _CHARACTERS = 'aZ <>/"\\\n\t\x00\x7fé€😀\u2028\ufffd'
-
-
-def name_of(path: Path) -> str:
-    return f"{path.parent.name}/{path.stem}"
 
 
 def played_file(path: Path) -> Player:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from samples.cases import CASES
 from tests.support.project import SAMPLES
+from tests.support.samples import every_sample
 from tests.support.streams import message, sse, stream_of, tool
+from tests.support.tiers import each
 from transformer import Delta, Finding
 from transformer.answer.observations import OBSERVED
 from transformer.findings import CATALOGUE
@@ -39,7 +42,6 @@ from workbench.tape.format import (
     status_line,
 )
 
-TAPES = sorted(path.relative_to(SAMPLES).as_posix() for path in SAMPLES.glob("*/*.jsonl"))
 CODES = {*CATALOGUE, *OBSERVED}
 LEAKS = {"leaked-markers", "other-dialect", "call-in-reasoning"}
 READ_FILE = tool("read_file", {"path": {"type": "string"}})
@@ -47,8 +49,8 @@ REQUEST = {"model": "m", "tools": [READ_FILE], "messages": [{"role": "user", "co
 QWEN = "<tool_call>\n<function=read_file>\n<parameter=path>\na\n</parameter>\n</function>\n</tool_call>"
 
 
-def open_sample(name: str) -> Player:
-    tape = read_tape(SAMPLES / name)
+def open_sample(path: Path) -> Player:
+    tape = read_tape(path)
     player = Player(tape.header)
     player.add(tape.lines)
     return player
@@ -80,19 +82,23 @@ def test_every_finding_is_decided_once():
     assert not decided & NOTES
 
 
-@pytest.mark.parametrize("code", sorted(CODES))
-def test_every_finding_is_found_by_its_rule_or_is_a_note(code):
-    alone = [verdict(Facts("done", 200, calls, {code: 1}, dialect="roo-xml")) for calls in (0, 1)]
-    if code in NOTES:
-        assert [one.kind for one in alone] == [Kind.NOTHING, Kind.CONVERTED]
-    else:
-        assert code in [one.finding_code for one in alone]
+def test_every_finding_is_found_by_its_rule_or_is_a_note():
+    def check(code: str) -> None:
+        alone = [verdict(Facts("done", 200, calls, {code: 1}, dialect="roo-xml")) for calls in (0, 1)]
+        if code in NOTES:
+            assert [one.kind for one in alone] == [Kind.NOTHING, Kind.CONVERTED]
+        else:
+            assert code in [one.finding_code for one in alone]
+
+    each(sorted(CODES), check)
 
 
-@pytest.mark.parametrize("code", sorted(CODES))
-def test_there_is_advice_for_every_finding(code):
-    text = advice(code)
-    assert text == ADVICE[code] and text.endswith(".") and len(text) <= 250
+def test_there_is_advice_for_every_finding():
+    def check(code: str) -> None:
+        text = advice(code)
+        assert text == ADVICE[code] and text.endswith(".") and len(text) <= 250
+
+    each(sorted(CODES), check)
 
 
 def test_advice_for_no_finding_of_ours():
@@ -165,12 +171,10 @@ def test_the_worst_comes_first(facts, kind, sentence):
 # -- the samples
 
 
-@pytest.mark.parametrize("name", TAPES)
-def test_the_list_says_what_the_bar_says(name, tmp_path):
-    player = open_sample(name)
-    (tmp_path / "tapes").mkdir()
-    (tmp_path / "tapes/x.jsonl").write_bytes((SAMPLES / name).read_bytes())
-    columns = summarise(tmp_path, TapeEntry("tapes/x.jsonl", 1, 0.0, False))
+@every_sample
+def test_the_list_says_what_the_bar_says(path: Path):
+    player = open_sample(path)
+    columns = summarise(SAMPLES, TapeEntry(path.relative_to(SAMPLES).as_posix(), 1, 0.0, False))
     # What the observer finds, whoever writes the row adds.
     counts = dict(columns.get("findings", {}))
     for seen in observations_of(player):
@@ -185,22 +189,23 @@ def test_the_list_says_what_the_bar_says(name, tmp_path):
     )
 
 
-@pytest.mark.parametrize("name", [name for name in TAPES if "/good-" in name])
-def test_good_answers_are_good(name):
-    player = open_sample(name)
+@every_sample
+def test_good_answers_are_good(path: Path):
+    if not path.stem.startswith("good-"):
+        return
+    player = open_sample(path)
     assert not LEAKS & {seen.code for seen in observations_of(player)}
-    called = any(outcome.calls for outcome in _outcomes(name))
+    called = any(outcome.calls for outcome in _outcomes(path))
     assert judged(player) is (Kind.CONVERTED if called else Kind.NOTHING)
 
 
-def _outcomes(name: str) -> Any:
-    dialect, _, file = name.partition("/")
-    return next(case.outcomes for case in CASES[dialect] if f"{case.name}.jsonl" == file)
+def _outcomes(path: Path) -> Any:
+    return next(case.outcomes for case in CASES[path.parent.name] if case.name == path.stem)
 
 
-@pytest.mark.parametrize("name", TAPES)
-def test_every_verdict_that_names_a_finding_has_its_row(name):
-    player = open_sample(name)
+@every_sample
+def test_every_verdict_that_names_a_finding_has_its_row(path: Path):
+    player = open_sample(path)
     said = verdict(facts_of_player(player))
     step = proof(player, said)
     assert step is not None and 0 <= step < player.steps
@@ -237,7 +242,7 @@ EXPECTED = {
 
 @pytest.mark.parametrize(("name", "kind"), EXPECTED.items(), ids=EXPECTED)
 def test_verdicts_of_samples(name, kind):
-    assert judged(open_sample(f"{name}.jsonl")) is kind
+    assert judged(open_sample(SAMPLES / f"{name}.jsonl")) is kind
 
 
 # -- the player
@@ -263,7 +268,7 @@ def test_the_proof_of_a_leak_in_one_of_two_reasonings():
 
 
 def test_the_place_of_a_finding_is_told():
-    said = verdict(facts_of_player(open_sample("roo-xml/unclosed-parameter.jsonl")))
+    said = verdict(facts_of_player(open_sample(SAMPLES / "roo-xml/unclosed-parameter.jsonl")))
     assert said.long.endswith("went to the client as text (content, from character 33)")
 
 

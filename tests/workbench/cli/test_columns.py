@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from tests.support.samples import every_sample, name_of
 from workbench.cli.columns import WIDTH, columns, screen_width
 from workbench.files import samples_dir
 from workbench.replay.lines import Tail
 from workbench.replay.player import Player
 from workbench.text import visible_line
-
-ALL = sorted(str(path.relative_to(samples_dir())) for path in samples_dir().glob("*/*.jsonl"))
 
 
 def player_of(sample: str) -> Player:
@@ -59,9 +58,9 @@ def test_no_line_is_wider_than_it_may_be(sample: str, width: int):
     assert len(bars) == 1, "the columns are straight"
 
 
-@pytest.mark.parametrize("sample", ALL)
-def test_every_sample_can_be_printed_and_steers_nothing(sample: str):
-    for line in lines_of(sample):
+@every_sample
+def test_every_sample_can_be_printed_and_steers_nothing(path: Path):
+    for line in lines_of(f"{name_of(path)}.jsonl"):
         assert line == visible_line(line)
         line.encode("utf-8")
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.project import ROOT
+from tests.support.samples import ALL as SAMPLES
 from tests.support.terminal import Program
 from workbench.cli.main import main
 from workbench.files import samples_dir
@@ -20,7 +21,6 @@ from workbench.text import visible_line
 
 BAD = samples_dir() / "roo-xml" / "unclosed-parameter.jsonl"
 GOOD = samples_dir() / "roo-xml" / "good-read.jsonl"
-SAMPLES = sorted(samples_dir().glob("*/*.jsonl"))
 TEXT = "I look at it.\n\n<read_file>\n<path>a.py</path>\n</read_file>"
 
 

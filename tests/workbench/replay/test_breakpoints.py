@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from tests.support.cost import calls_made
+from tests.support.samples import DIALECTS
 from tests.support.streams import chunk, message, sse, stream_of
-from tests.support.tapes import DIALECTS, SAMPLES, as_message, items, live, sample, samples_of, tape_of
+from tests.support.tapes import SAMPLES, as_message, items, live, sample, samples_of, tape_of
 from transformer import Delta, Finding, Transition
 from workbench.errors import UserError
 from workbench.replay.breakpoints import KINDS, Hit, hits, next_hit, parse

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from tests.support.cost import calls_made
+from tests.support.samples import DIALECTS
 from tests.support.streams import chunk, message, sse, stream_of
-from tests.support.tapes import CALL, DIALECTS, TOOLS, as_message, live, played, sample, samples_of, tape_of
+from tests.support.tapes import CALL, TOOLS, as_message, live, played, sample, samples_of, tape_of
 from transformer import Delta
 from transformer.answer.observations import Answered, Call, choices_of
 from workbench.replay.message import Assembled, Assembly

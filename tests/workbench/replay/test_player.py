@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.samples import ALL as SAMPLES
+from tests.support.samples import every_sample
 from tests.support.streams import chunk, message, sse, stream_of, tool
 from transformer import Delta, Finding, MessageTransformer, StreamTransformer, Transition, call_ids
 from transformer.answer.chunks import dumps
@@ -31,7 +33,6 @@ from workbench.tape.format import (
 )
 from workbench.tape.recipe import Wishes, make_recipe
 
-SAMPLES = sorted(samples_dir().glob("*/*.jsonl"))
 TOOLS = [tool("read_file", {"path": {"type": "string"}})]
 CALL = "Hello\n<read_file>\n<path>a.py</path>\n</read_file>"
 
@@ -47,7 +48,7 @@ def shape(player: Player) -> list[tuple[int, list[int], list[int]]]:
     return [(len(rows), list(rows.refs), list(rows.steps)) for rows in player.panes]
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@every_sample
 def test_every_sample(path: Path):
     player = played(path)
     assert player.problem is None and player.unaccounted == 0 and player.complete

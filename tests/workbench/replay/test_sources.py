@@ -14,6 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.samples import ALL as SAMPLES
+from tests.support.samples import every_sample
 from tests.support.streams import stream_of
 from tests.support.views import write_tape
 from transformer import DIALECTS
@@ -36,7 +38,6 @@ TOOL = {
 }
 GOOD = "Let me see.\n\n<read_file>\n<path>naïve 🙂.py</path>\n</read_file>"
 BAD = "Let me see.\n\n<read_file>\n<path>a.py\n</read_file>"
-SAMPLES = sorted(samples_dir().glob("*/*.jsonl"))
 ROO = Wishes(dialect="roo-xml", tools=[TOOL])
 
 
@@ -96,7 +97,7 @@ def test_one_read_an_event(data: bytes, reads: list[bytes]):
     assert list(event_reads(data)) == reads
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@every_sample
 def test_events_of_every_sample_join_to_what_came(path: Path):
     data = b"".join(read_tape(path).reads)
     assert b"".join(event_reads(data)) == data
@@ -176,7 +177,7 @@ def test_a_capture_without_its_end_ends_all_the_same(tmp_path: Path):
     assert end is not None and end.value["end"] == "eof"
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@every_sample
 def test_a_sample_opens_as_the_tape_it_is(path: Path):
     (opening,) = replayables_of([str(path)], Wishes())
     source = opening.open()
@@ -251,7 +252,7 @@ def test_wishes_make_a_variant(wishes: Wishes, codes: set[str], chunk: str | Non
     assert player.reads == (16 if chunk is None else -(-len(player.data) // 3))
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@every_sample
 def test_the_changed_header_converts_as_the_wishes_say(path: Path):
     """Two ways to the same end: a recipe with wishes, and a header that has them."""
     tape = read_tape(path)

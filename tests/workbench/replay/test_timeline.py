@@ -8,8 +8,9 @@ from array import array
 import pytest
 
 from tests.support.cost import calls_made
+from tests.support.samples import DIALECTS
 from tests.support.streams import chunk, sse, stream_of
-from tests.support.tapes import CALL, DIALECTS, SAMPLES, as_message, items, live, sample, samples_of, tape_of
+from tests.support.tapes import CALL, SAMPLES, as_message, items, live, sample, samples_of, tape_of
 from transformer import Delta, Finding, Transition
 from transformer.answer.observations import choices_of
 from workbench.errors import UserError

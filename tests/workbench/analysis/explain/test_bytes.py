@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.cost import calls_made
-from tests.support.explanations import TOOLS, played, sample, sample_paths
+from tests.support.explanations import TOOLS, played, sample
+from tests.support.samples import some_samples
 from tests.support.streams import sse, stream_of
 from transformer import Finding, Span, Transition
 from workbench.analysis.explain.bytes import explain_byte, said_at
@@ -85,7 +86,7 @@ def test_escapes_are_named():
         assert f"It is part of what the model said: {sentence}" in at(player, text, offset)
 
 
-@pytest.mark.parametrize("path", sample_paths(), ids=lambda path: f"{path.parent.name}/{path.stem}")
+@some_samples(6)
 def test_the_character_of_every_byte_is_the_one_that_came_from_it(path: Path):
     """Against the provenance of the transformer, the other way round."""
     player = sample(path)
@@ -105,7 +106,7 @@ def _span(key: tuple[int, str], character: int) -> Span:
     return Span(*key, character, character + 1, 0)
 
 
-@pytest.mark.parametrize("path", sample_paths(), ids=lambda path: f"{path.parent.name}/{path.stem}")
+@some_samples(6)
 def test_every_byte_has_an_explanation(path: Path):
     player = sample(path)
     for byte in range(0, len(player.data), 11):

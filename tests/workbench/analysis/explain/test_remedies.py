@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from tests.support.explanations import begins_there, codes, keeps, retried, sample, sample_paths, whys
+from tests.support.explanations import begins_there, codes, keeps, retried, sample, whys
+from tests.support.samples import ALL, every_sample
 from transformer import Finding
 from transformer.answer.conformance import Check
 from transformer.answer.observations import OBSERVED
@@ -35,7 +34,7 @@ NO_REMEDY_SEEN = {
 }
 
 
-@pytest.mark.parametrize("path", sample_paths(), ids=lambda path: f"{path.parent.name}/{path.stem}")
+@every_sample
 def test_every_remedy_in_every_sample_gives_what_it_promises(path: Path):
     player = sample(path)
     offered = {remedy for _, why in whys(player) for remedy in why.remedies}
@@ -43,7 +42,7 @@ def test_every_remedy_in_every_sample_gives_what_it_promises(path: Path):
         assert keeps(remedy, retried(player, remedy)), remedy
 
 
-@pytest.mark.parametrize("path", sample_paths(), ids=lambda path: f"{path.parent.name}/{path.stem}")
+@every_sample
 def test_every_lost_or_altered_call_of_every_sample_has_a_remedy(path: Path):
     player = sample(path)
     for item, why in whys(player):
@@ -60,7 +59,7 @@ def test_every_lost_or_altered_call_of_every_sample_has_a_remedy(path: Path):
             assert begins_there(player, item, remedy, after), remedy
 
 
-@pytest.mark.parametrize("path", sample_paths(), ids=lambda path: f"{path.parent.name}/{path.stem}")
+@every_sample
 def test_what_the_observer_saw_has_a_remedy_as_well(path: Path):
     player = sample(path)
     for seen, _ in seen_in(player):
@@ -79,7 +78,7 @@ def test_what_the_observer_saw_has_a_remedy_as_well(path: Path):
 
 
 def test_the_tables_of_what_has_no_remedy_name_only_what_exists():
-    stems = {path.stem for path in sample_paths()}
+    stems = {path.stem for path in ALL}
     assert {stem for stem, _ in (*NO_REMEDY, *NO_REMEDY_SEEN)} <= stems
     assert {code for _, code in NO_REMEDY} <= CATALOGUE.keys()
     assert {code for _, code in NO_REMEDY_SEEN} <= OBSERVED.keys()

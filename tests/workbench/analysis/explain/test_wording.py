@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.explanations import TOOLS, played, sample, sample_paths, why_of, whys
+from tests.support.explanations import TOOLS, played, sample, why_of, whys
+from tests.support.samples import every_sample, some_samples
 from tests.support.streams import chunk, sse
 from transformer import DIALECTS, Delta, Finding, Transition
 from transformer.answer.conformance import RULES, Check
@@ -230,7 +231,7 @@ def without_numbers(why: Explanation) -> tuple[str, ...]:
     return tuple(re.sub(r"(reads?|event) \d+", r"\1 N", sentence) for sentence in why.sentences)
 
 
-@pytest.mark.parametrize("path", sample_paths(), ids=lambda path: f"{path.parent.name}/{path.stem}")
+@some_samples(3)
 def test_a_finding_is_explained_alike_however_the_bytes_are_cut(path: Path):
     cuts = [sample(path), sample(path, chunk=1), sample(path, chunk=1 << 20)]
     whole, *others = [
@@ -245,7 +246,7 @@ def test_a_finding_is_explained_alike_however_the_bytes_are_cut(path: Path):
         assert other == whole
 
 
-@pytest.mark.parametrize("path", sample_paths(), ids=lambda path: f"{path.parent.name}/{path.stem}")
+@every_sample
 def test_every_row_has_sentences_that_end(path: Path):
     for item, why in whys(sample(path)):
         assert why.title and why.sentences, item

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.samples import every_sample
 from tests.support.streams import chunk, sse
-from tests.support.variants import SAMPLES, name_of, play, play_bytes, played_file, varied
+from tests.support.variants import play, play_bytes, played_file, varied
 from workbench.analysis.variants.changes import Change, Cut, Merge, Retext, Split, Switch
 from workbench.analysis.variants.difference import Gap, Marks, changed_rows, gaps
 from workbench.replay.player import Pane, Player
@@ -77,7 +78,7 @@ def said(marks: Marks) -> tuple[list[int], int, int | None]:
 NOTHING: tuple[list[int], int, None] = [], 0, None
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=name_of)
+@every_sample
 def test_no_change_is_no_difference(path: Path):
     before = played_file(path)
     assert [said(marks) for marks in changed_rows(before, varied(before))] == [NOTHING] * 3

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.samples import every_sample, some_samples
 from tests.support.streams import chunk, message, sse
-from tests.support.variants import SAMPLES, cuts, name_of, play, play_bytes, played_file, streams, varied
+from tests.support.variants import cuts, play, play_bytes, played_file, streams, varied
 from workbench.analysis.variants.changes import Change, Cut, Merge, Split
 from workbench.analysis.variants.script import Script, apply, script_of
 from workbench.analysis.variants.texts import Edit, Edits
@@ -88,7 +89,7 @@ def outcome(player: Player) -> object:
     return player.completion, [(finding.code, finding.message) for finding in player.findings]
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=name_of)
+@every_sample
 def test_the_cut_of_reads_does_not_matter(path: Path):
     before = played_file(path)
     changes: list[Change] = [Merge(read) for read in range(0, before.reads - 1, 3)]
@@ -119,7 +120,7 @@ def test_a_message_in_pieces_is_the_same_message():
     assert outcome(varied(before, Split(9), Split(30))) == outcome(before)
 
 
-@pytest.mark.parametrize("path", SAMPLES[::4], ids=name_of)
+@some_samples(10)
 def test_a_stream_can_be_cut_anywhere(path: Path):
     before = played_file(path)
     script = script_of(before)

@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.samples import every_sample
 from tests.support.streams import chunk, message, sse, stream_of
 from tests.support.variants import (
-    SAMPLES,
     TOOLS,
     cuts,
-    name_of,
     play,
     play_bytes,
     played_file,
@@ -69,7 +68,7 @@ def test_any_change_of_any_stream(data: bytes, places: list[int], draw: st.DataO
     check(before, varied(before, *hunks), wanted)
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=name_of)
+@every_sample
 def test_every_sample(path: Path):
     before = played_file(path)
     dice = random.Random(path.stem)

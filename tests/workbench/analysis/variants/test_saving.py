@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.samples import ALL as SAMPLES
 from tests.support.streams import chunk, sse
-from tests.support.variants import HEADER, SAMPLES, play, play_bytes, played_file
+from tests.support.variants import HEADER, play, play_bytes, played_file
 from workbench.analysis.variants.changes import Change, Cut, Switch
 from workbench.analysis.variants.script import Script, apply, save_variant, script_of
 from workbench.errors import UserError

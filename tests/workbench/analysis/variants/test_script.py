@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.samples import every_sample
 from tests.support.streams import chunk, message, sse
-from tests.support.variants import SAMPLES, TOOLS, name_of, play, played, played_file
+from tests.support.variants import TOOLS, play, played, played_file
 from workbench.analysis.variants.changes import Change, Cut, Merge, Offer, Switch
 from workbench.analysis.variants.difference import changed_rows
 from workbench.analysis.variants.script import apply, script_of
@@ -51,7 +52,7 @@ def check(before: Player) -> None:
     assert all(marks.first is None for marks in changed_rows(before, after))
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=name_of)
+@every_sample
 def test_every_sample(path: Path):
     check(played_file(path))
 

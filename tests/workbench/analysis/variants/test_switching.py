@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.samples import ALL as SAMPLES
 from tests.support.streams import chunk, sse
-from tests.support.variants import HEADER, SAMPLES, play_bytes, played_file, varied
+from tests.support.variants import HEADER, play_bytes, played_file, varied
 from transformer import DIALECTS, Policy
 from workbench.analysis.variants.changes import Change, Knob, Offer, Switch, switches
 from workbench.analysis.variants.script import apply, script_of

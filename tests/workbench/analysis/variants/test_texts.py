@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.samples import every_sample
 from tests.support.streams import chunk, sse
-from tests.support.variants import SAMPLES, name_of, play, play_bytes, played_file, streams
+from tests.support.variants import play, play_bytes, played_file, streams
 from transformer import Delta, Transition
 from workbench.analysis.variants.changes import Retext
 from workbench.analysis.variants.texts import Text, retexts, texts_of
@@ -34,7 +35,7 @@ def check_spans(player: Player) -> int:
     return len(moves)
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=name_of)
+@every_sample
 def test_every_sample(path: Path):
     player = played_file(path)
     moves = check_spans(player)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from rich.style import Style
 
-from workbench.files import samples_dir
+from tests.support.samples import some_samples
 from workbench.replay.lines import MemoryTape, Tail
 from workbench.replay.player import Player
 from workbench.replay.rowindex import ALL
@@ -20,7 +20,6 @@ from workbench.ui.replaymodel import ReplayModel
 from workbench.ui.widgets.replayview import ReplayView
 from workbench.ui.widgets.rowpane import RowPane
 
-SAMPLES = sorted(samples_dir().glob("*/*.jsonl"))
 _SEEN = 30  # rows of a pane that a screen has room for
 
 
@@ -65,7 +64,7 @@ def played(lines: list[Line], header: Mapping[str, Any]) -> Player:
     return player
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@some_samples(3)
 def test_stepping_back_and_forward_gives_the_same_screen(path: Path):
     tail = Tail(path)
     while tail.advance(1):
@@ -81,7 +80,7 @@ def test_stepping_back_and_forward_gives_the_same_screen(path: Path):
     assert {step: shown.at(step) for step in steps} == forwards
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@some_samples(3)
 def test_at_a_step_nothing_is_known_that_came_later(path: Path):
     """The screen at step n of the whole tape, and at the last step of a tape that only went so far."""
     tape = read_tape(path)
@@ -98,7 +97,7 @@ def test_at_a_step_nothing_is_known_that_came_later(path: Path):
     assert growing.steps == steps
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@some_samples(3)
 def test_a_fresh_run_over_the_first_steps_is_in_the_same_state(path: Path):
     """The same with a new player for every prefix, so that nothing at all is carried over."""
     tape = read_tape(path)
