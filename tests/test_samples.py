@@ -65,7 +65,7 @@ def cuts(data: bytes) -> Iterator[list[bytes]]:
 
 
 def test_every_row_of_the_tables_has_its_file_and_no_other_file_is_there():
-    assert sorted(TABLE) == [name_of(path) for path in ALL]
+    assert sorted(TABLE) == sorted(map(name_of, ALL))
 
 
 def test_the_files_are_what_the_tables_give():
