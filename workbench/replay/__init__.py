@@ -10,6 +10,7 @@ source      what can be replayed, and where a player's lines come from (sources,
 row index   something that looks at every row once, in slices, while the tape grows
 message     what a client has put together at any step
 channel     a text that goes through the panes in pieces, for those who search it
+link        which rows of the panes belong together
 timeline    the ways to a step, and the indexes over all of them
 playback    which step is shown at which time
 breakpoint  what a person waits for

@@ -12,9 +12,9 @@ from functools import cached_property
 
 from workbench.errors import UserError
 from workbench.replay.channels import Channels, ToolNames
+from workbench.replay.links import overlap
 from workbench.replay.message import Assembly
 from workbench.replay.player import Pane, Player
-from workbench.replay.rowtext import overlap
 
 _SLICE = 2000  # rows: about ten milliseconds
 

@@ -18,8 +18,7 @@ from time import monotonic
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from workbench.analysis.variants.changes import Change, Merge, Retext, describe
-from workbench.analysis.variants.difference import Marks as ChangedRows
-from workbench.analysis.variants.difference import changed_rows
+from workbench.analysis.variants.difference import ChangedRows, changed_rows
 from workbench.analysis.variants.script import Script, save_variant
 from workbench.errors import UserError
 from workbench.files import samples_dir

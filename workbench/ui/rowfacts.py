@@ -8,8 +8,8 @@ from transformer.answer.conformance import Check
 from transformer.records import Delta, Event, Finding, Ranges, Span, Transition
 from workbench.analysis.advice import advice
 from workbench.analysis.explain.trace import cause_of
+from workbench.replay.links import linked
 from workbench.replay.player import Item, Pane, Player
-from workbench.replay.rowtext import linked
 from workbench.tape.format import Line
 from workbench.text import json_text
 from workbench.ui.widgets.document import Document, FactSheet, Prose, Stack

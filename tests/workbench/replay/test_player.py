@@ -16,8 +16,8 @@ from transformer.answer.chunks import dumps
 from transformer.answer.conformance import Check
 from workbench.files import samples_dir
 from workbench.replay.lines import Tail
+from workbench.replay.links import linked, overlap
 from workbench.replay.player import Held, Pane, Player
-from workbench.replay.rowtext import linked, overlap
 from workbench.tape.format import (
     BOM,
     End,

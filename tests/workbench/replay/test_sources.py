@@ -286,7 +286,7 @@ def test_the_samples_are_a_folder_whatever_is_in_the_working_folder(
     openings = replayables_of(["samples"], Wishes())
     assert len(openings) == len(SAMPLES)
     folders = list(dict.fromkeys(opening.folder for opening in openings))
-    assert folders == list(DIALECTS), "in their usual order"
+    assert folders == [name for name in DIALECTS if (samples_dir() / name).is_dir()], "in their usual order"
     for folder in folders:
         good = [one.title.startswith("good") for one in openings if one.folder == folder]
         assert good == sorted(good), "what went wrong comes first"

@@ -129,6 +129,7 @@ _ABOUT: Mapping[str, str] = {
     "finish_reason": "whether the client gets the reason that fits, or upstream's",
     "channels": "where calls are looked for",
     "text_channel": "where the text around a call goes",
+    "convert": "whether answers are converted when the request offers no tools",
     "max_call_bytes": "the longest call: a number of bytes such as 65536 or 16MiB",
 }
 _NOWHERE = "none"

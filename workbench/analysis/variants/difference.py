@@ -127,7 +127,7 @@ _END = ("end", "error")
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class ChangedRows:
     """The rows of one pane that are new, as one byte a row, and how many of the original's are gone.
 
     `first` is the step with which the difference begins; None: there is none.
@@ -146,13 +146,13 @@ class Marks:
         return self.new.count(1)
 
 
-def changed_rows(before: Player, after: Player) -> tuple[Marks, Marks, Marks]:
+def changed_rows(before: Player, after: Player) -> tuple[ChangedRows, ChangedRows, ChangedRows]:
     """Per pane. Rows are equal when they say the same, whatever their number, their time and their place."""
-    upstream, machine, client = (_marks(before, after, pane) for pane in Pane)
+    upstream, machine, client = (_changed(before, after, pane) for pane in Pane)
     return upstream, machine, client
 
 
-def _marks(before: Player, after: Player, pane: Pane) -> Marks:
+def _changed(before: Player, after: Player, pane: Pane) -> ChangedRows:
     numbers: dict[Hashable, int] = {}
     _, old_keys = _keys(before, pane)
     rows, keys = _keys(after, pane)
@@ -166,7 +166,7 @@ def _marks(before: Player, after: Player, pane: Pane) -> Marks:
         vanished += (gap.a_end - gap.a) - (gap.b_end - gap.b) + len(lacking)
         if first is None:
             first = _step(after, pane, rows[gap.b] if gap.b < len(rows) else len(new))
-    return Marks(new, vanished, first)
+    return ChangedRows(new, vanished, first)
 
 
 def _lacking(a: list[int], b: list[int], gap: Gap) -> list[int]:

@@ -11,8 +11,8 @@ from textual.worker import Worker
 
 from workbench.analysis.verdicts import proof
 from workbench.replay.lines import LineSource
+from workbench.replay.links import Highlight, highlight_of, linked
 from workbench.replay.player import Pane, Player
-from workbench.replay.rowtext import Highlight, highlight_of, linked
 from workbench.ui.opentape import OpenTape
 from workbench.ui.widgets.bars import VerdictBar
 from workbench.ui.widgets.panes import ClientPane, MachinePane, TapePane, UpstreamPane, alarm

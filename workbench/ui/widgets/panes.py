@@ -14,9 +14,10 @@ from textual.strip import Strip
 
 from transformer.records import Delta, Finding, Ranges, Transition
 from workbench.analysis.explain.wording import awaited
-from workbench.analysis.variants.difference import Marks
+from workbench.analysis.variants.difference import ChangedRows
+from workbench.replay.links import Highlight
 from workbench.replay.player import Held, Item, Pane, Player
-from workbench.replay.rowtext import Highlight, ReadPart, decoded, read_parts
+from workbench.replay.rowtext import ReadPart, decoded, read_parts
 from workbench.tape.format import Line
 from workbench.ui.display import sentence, strip_of, wrapped
 from workbench.ui.widgets.rowpane import RowPane
@@ -67,7 +68,7 @@ class TapePane(RowPane):
         super().__init__(id=self.NAME.lower(), classes="rowpane tapepane")
         self.player: Player | None = None
         self.step: int | None = None
-        self.changed: Marks | None = None  # against another tape, when this is a variant of it
+        self.changed: ChangedRows | None = None  # against another tape, when this is a variant of it
         self._common = Highlight()  # what the row that is selected in some pane has in common with others
         self.border_title = self.NAME
 
@@ -137,7 +138,7 @@ class TapePane(RowPane):
         gone = f", {self.changed.vanished} gone" if self.changed.vanished else ""
         return f" · {self.changed.count} changed{gone}"
 
-    def mark_changed(self, changed: Marks) -> None:
+    def mark_changed(self, changed: ChangedRows) -> None:
         """This is a variant: which of its rows the original has not."""
         self.changed = changed
         self.show()

@@ -12,10 +12,10 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.strip import Strip
 
-from workbench.analysis.variants.difference import Marks as ChangedRows
+from workbench.analysis.variants.difference import ChangedRows
+from workbench.replay.links import Highlight, highlight_of, linked
 from workbench.replay.message import Assembly
 from workbench.replay.player import Pane, Player
-from workbench.replay.rowtext import Highlight, highlight_of, linked
 from workbench.replay.timeline import Timeline
 from workbench.ui.display import strip_of, wrapped
 from workbench.ui.replaymodel import Compared, Moved, Opened, ReplayMessage, ReplayModel, StatusChanged

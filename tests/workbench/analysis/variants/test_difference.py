@@ -15,7 +15,7 @@ from tests.support.samples import every_sample
 from tests.support.streams import chunk, sse
 from tests.support.variants import play, play_bytes, played_file, varied
 from workbench.analysis.variants.changes import Change, Cut, Merge, Retext, Split, Switch
-from workbench.analysis.variants.difference import Gap, Marks, changed_rows, gaps
+from workbench.analysis.variants.difference import ChangedRows, Gap, changed_rows, gaps
 from workbench.replay.player import Pane, Player
 from workbench.tape.format import end_line, read_line, sent_line, status_line
 
@@ -71,7 +71,7 @@ def test_a_hundred_thousand_items_take_no_time():
         assert time.process_time() - start < 5
 
 
-def said(marks: Marks) -> tuple[list[int], int, int | None]:
+def said(marks: ChangedRows) -> tuple[list[int], int, int | None]:
     return [row for row in range(len(marks.new)) if row in marks], marks.vanished, marks.first
 
 
@@ -156,7 +156,7 @@ def test_rows_that_only_vanish_are_placed_where_they_were():
 
 
 def test_what_is_beyond_the_rows_is_not_marked():
-    marks = Marks(bytearray([0, 1]), 0, 1)
+    marks = ChangedRows(bytearray([0, 1]), 0, 1)
     assert (0 in marks, 1 in marks, 2 in marks, -1 in marks) == (False, True, False, False)
 
 
