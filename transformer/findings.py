@@ -109,6 +109,15 @@ CATALOGUE: Mapping[str, Entry] = {
         "info", "an event is JSON but not part of an answer and was not passed on: {excerpt}"
     ),
     "invalid-utf8": Entry("warning", "an event holds bytes that are not UTF-8", "; ", "they were replaced"),
+    "number-too-long": Entry(
+        "warning", "an event holds a number of more than 4300 digits", "; ", "null took its place"
+    ),
+    "nested-too-deep": Entry(
+        "warning",
+        "an event is nested more than 100 levels deep",
+        "; ",
+        "null took the place of what lies deeper",
+    ),
     "lone-surrogate": Entry(
         "warning", "half of a character (of a UTF-16 surrogate pair) stands alone and was replaced"
     ),

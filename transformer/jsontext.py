@@ -7,6 +7,7 @@ on what it got must not lose them.
 from __future__ import annotations
 
 import json
+import re
 from codecs import BOM_UTF8
 from typing import Any, NamedTuple
 
@@ -14,6 +15,9 @@ import orjson
 
 _DIGITS_TO_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 _LONG_NUMBER = b"0" * 19
+_MOST_DIGITS = 4300  # Python itself refuses to read longer ones
+_DEEPEST = 100
+_STRUCTURE = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
 
 
 class Parsed(NamedTuple):
@@ -33,18 +37,23 @@ def parse(data: bytes) -> Parsed:
 
 
 def parse_leniently(data: bytes) -> Parsed:
-    """A second reading of what orjson refused: lone surrogates, bytes that are not UTF-8."""
-    repaired = None
+    """A second reading of what orjson refused: lone surrogates, bytes that are not UTF-8, raw control characters.
+
+    A number that nobody can hold, and what is nested deeper than anybody needs, become null: the rest of what
+    was said is worth more than they are.
+    """
+    reading = _Reading()
+    text = reading.decoded(data)
     try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        text = data.decode("utf-8", "replace")
-        repaired = "invalid-utf8"
-    try:
-        return Parsed(json.loads(text), None, repaired)
+        return Parsed(reading.value(text), None, reading.repaired)
     except ValueError as error:
         return Parsed(None, str(error))
     except RecursionError:
+        pass
+    try:
+        reading.repaired = "nested-too-deep"
+        return Parsed(reading.value(_shallow(text)), None, reading.repaired)
+    except (ValueError, RecursionError):
         return Parsed(None, "it is nested too deeply")
 
 
@@ -55,6 +64,50 @@ def has_long_number(data: bytes) -> bool:
     It is asked of every line and of many events; a regular expression takes three times as long.
     """
     return _LONG_NUMBER in data.translate(_DIGITS_TO_ZEROS)
+
+
+class _Reading:
+    """Reads one text, and remembers what had to be replaced for it."""
+
+    def __init__(self) -> None:
+        self.repaired: str | None = None
+
+    def decoded(self, data: bytes) -> str:
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            self.repaired = "invalid-utf8"
+            return data.decode("utf-8", "replace")
+
+    def value(self, text: str) -> Any:
+        return json.loads(text, strict=False, parse_int=self._integer)
+
+    def _integer(self, digits: str) -> int | None:
+        if len(digits) <= _MOST_DIGITS:
+            return int(digits)
+        self.repaired = "number-too-long"
+        return None
+
+
+def _shallow(text: str) -> str:
+    """The text with null in the place of every array or object that lies too deep."""
+    parts, at, depth, quoted, hidden = [], 0, 0, False, -1
+    for match in _STRUCTURE.finditer(text):
+        sign = match[0]
+        if sign == '"':
+            quoted = not quoted
+        elif quoted or sign.startswith("\\"):
+            continue
+        elif sign in "{[":
+            depth += 1
+            if depth == _DEEPEST + 1:
+                parts.append(text[at : match.start()] + "null")
+                hidden = depth
+        else:
+            if depth == hidden:
+                at, hidden = match.end(), -1
+            depth -= 1
+    return "".join(parts) + (text[at:] if hidden < 0 else "")
 
 
 def begins_object(data: bytes) -> bool:

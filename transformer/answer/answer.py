@@ -129,10 +129,11 @@ class Answer:
             return
         told = as_error(error, "upstream_error")
         choices = self.choices.values()
-        if any(choice.has_complete_call for choice in choices):
+        half = any(choice.has_half_call for choice in choices)
+        if not half and any(choice.has_complete_call for choice in choices):
             self.journal.found("broke-after-call", message=told["message"])
             self._finish()
-        elif choices and all(choice.upstream_finish for choice in choices):
+        elif not half and choices and all(choice.upstream_finish for choice in choices):
             self.journal.found("broke-after-end", message=told["message"])
             self._finish()
         else:

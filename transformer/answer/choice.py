@@ -273,6 +273,14 @@ class Choice:
         calls = (self.message or self._natives_alone).calls.values()
         return any(call.is_complete for call in calls)
 
+    @property
+    def has_half_call(self) -> bool:
+        """The client has the beginning of a call whose arguments are not whole."""
+        if any(not call.whole for call in self._whole.values()):
+            return True
+        calls = (self.message or self._natives_alone).calls.values()
+        return any(not call.is_complete for call in calls)
+
     def completed(self) -> dict[str, Any]:
         message = {} if self.message is None else self.message.build()
         return {"index": self.index, "message": message, "finish_reason": self.finished}

@@ -7,7 +7,7 @@ from typing import Any
 
 from transformer.answer.answer import Surrogates
 from transformer.answer.choice import Choice, Message
-from transformer.answer.chunks import NoChunks, Object, dumps, openai_usage, refusal
+from transformer.answer.chunks import NoChunks, Object, as_error, dumps, openai_usage, refusal
 from transformer.answer.events import REASONING, reasoning_of
 from transformer.answer.setting import make_setting
 from transformer.journal import Journal, Keep
@@ -53,6 +53,9 @@ class MessageTransformer:
             return whole
         if isinstance(whole.get("usage"), dict):
             whole["usage"] = openai_usage(whole["usage"])
+        if not choices:
+            self._journal.found("empty-answer")
+            return {"error": as_error("upstream sent an answer without choices", "upstream_error")}
         whole["choices"] = [self._choice(part, position) for position, part in enumerate(choices)]
         refused = next((choice.refused for choice in self._choices if choice.refused), None)
         if refused:

@@ -117,6 +117,8 @@ class JsonCall(OpenCall):
     def missing_end(self, m: Machine) -> str | None:
         """What closes the JSON text so that every required argument is there, where the policy repairs."""
         tool = m.tool(self.name)
+        if self.begun and m.choice.next_index > self.index + 1:
+            return None  # another channel has begun a call since: this one is over for the client
         if m.choice.policy.malformed != "repair" or m.choice.was_cut or tool is None or self.args_start < 0:
             return None
         end = missing_end(str(self.args))
