@@ -36,6 +36,22 @@ def parse(data: bytes) -> Parsed:
         return parse_leniently(data)
 
 
+def parse_strictly(data: bytes) -> Parsed:
+    """As a client reads it that takes nothing but JSON; half surrogate pairs and long numbers are JSON."""
+    try:
+        return Parsed(orjson.loads(data))
+    except orjson.JSONDecodeError:
+        pass
+    reading = _Reading()
+    text = reading.decoded(data)
+    try:
+        return Parsed(json.loads(text, parse_int=float), None, reading.repaired)
+    except ValueError as error:
+        return Parsed(None, str(error))
+    except RecursionError:
+        return Parsed(None, "it is nested too deeply")
+
+
 def parse_leniently(data: bytes) -> Parsed:
     """A second reading of what orjson refused: lone surrogates, bytes that are not UTF-8, raw control characters.
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from transformer.answer.events import error_in
 from transformer.answer.setting import Setting
-from transformer.jsontext import parse
+from transformer.jsontext import parse_strictly
 from transformer.records import Event, Finding, Level, Span
 from transformer.values.fitting import Arguments, misfits
 
@@ -505,7 +505,7 @@ class Conformance:
             yield make_check(code, event, said)
 
     def _json(self, data: bytes, event: Event) -> Iterator[Check]:
-        value, problem = parse(data)[:2]
+        value, problem = parse_strictly(data)[:2]
         if problem is not None:
             yield from self._breach("check-not-json", event, why=short(problem))
         elif not isinstance(value, dict):
