@@ -53,7 +53,7 @@ def parse_strictly(data: bytes) -> Parsed:
 
 
 def parse_leniently(data: bytes) -> Parsed:
-    """A second reading of what orjson refused: lone surrogates, bytes that are not UTF-8, raw control characters.
+    """A second reading of what orjson refused: lone surrogates, invalid UTF-8, raw control characters.
 
     A number that nobody can hold, and what is nested deeper than anybody needs, become null: the rest of what
     was said is worth more than they are.

@@ -10,7 +10,7 @@ from tests.support.cases import deltas
 from tests.support.client import events_of
 from tests.support.cuts import codes, run
 from tests.support.streams import message, sse, tool
-from transformer import StreamTransformer, transform_message, write_call
+from transformer import Delta, StreamTransformer, transform_message, write_call
 from transformer.findings import CATALOGUE
 
 TEXT = {"type": "string"}
@@ -101,7 +101,8 @@ def test_a_whole_message_has_the_ids_of_the_stream() -> None:
 
 
 def test_an_answer_without_choices_is_an_error() -> None:
-    for event in ({"choices": []}, {"choices": [], "id": "x"}):
+    events: list[dict[str, Any]] = [{"choices": []}, {"choices": [], "id": "x"}]
+    for event in events:
         transformer = StreamTransformer("roo-xml", tools=[WRITE])
         out = transformer.feed(sse(event)) + transformer.finish()
         assert "error" in events_of(out)[-2]
@@ -122,7 +123,8 @@ def test_the_text_of_an_event_with_an_odd_value_is_not_lost(value: bytes, code: 
     data = b'data: {"choices":[{"index":0,"delta":{"content":"hi [\\\\"}}],"x":' + value + b"}\n\n"
     got, transformer = run("roo-xml", data, tools=[WRITE])
     assert got.content == "hi [\\" and codes(transformer) == code
-    (delta,) = [r for r in transformer.records if getattr(r, "kind", "") == "content"]
+    (delta,) = [r for r in transformer.records if isinstance(r, Delta) and r.kind == "content"]
+    assert delta.span is not None
     assert b"".join(data[a:b] for a, b in transformer.bytes_of(delta.span)) == b"hi [\\\\"
 
 
