@@ -108,8 +108,8 @@ async def replaying(
     compose: Compose | None = None,
     **wishes: Any,
 ) -> AsyncIterator[Replayer]:
-    openings = replayables_of([str(file) for file in files], Wishes(**wishes), None, None) if files else []
-    app = ReplayApp(openings, pick=pick, compose=compose)
+    replayables = replayables_of([str(file) for file in files], Wishes(**wishes), None, None) if files else []
+    app = ReplayApp(replayables, pick=pick, compose=compose)
     async with app.run_test(size=size, notifications=True) as pilot:
         replayer = Replayer(app, pilot)
         if not pick and compose is None:

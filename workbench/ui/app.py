@@ -66,7 +66,7 @@ class LiveApp(WorkbenchApp):
 
     def __init__(self, flags: Flags) -> None:
         super().__init__(Path())
-        self._keeper = ProxySupervisor(self, flags)
+        self._supervisor = ProxySupervisor(self, flags)
 
     def begin(self) -> None:
         self._live()
@@ -74,13 +74,13 @@ class LiveApp(WorkbenchApp):
     @work(group="proxy")
     async def _live(self) -> None:
         with suppress(Leave):
-            settings = await self._keeper.settings()
-            screen = self.show_library(self._keeper.library(settings))
+            settings = await self._supervisor.settings()
+            screen = self.show_library(self._supervisor.library(settings))
             if settings is not None:
-                await self._keeper.keep(settings, screen.serving)
+                await self._supervisor.supervise(settings, screen.serving)
 
     async def on_unmount(self) -> None:
-        await self._keeper.stop()
+        await self._supervisor.stop()
 
 
 class DemoApp(WorkbenchApp):
@@ -120,10 +120,10 @@ class ReplayApp(WorkbenchApp):
     """Saved streams, step by step: the first one, or whichever is picked; or a text that is pasted."""
 
     def __init__(
-        self, openings: Sequence[Replayable], *, pick: bool = False, compose: Compose | None = None
+        self, replayables: Sequence[Replayable], *, pick: bool = False, compose: Compose | None = None
     ) -> None:
         super().__init__(Path())
-        self._openings = list(openings)
+        self._replayables = list(replayables)
         self._pick = pick
         self._compose = compose
 
@@ -131,7 +131,7 @@ class ReplayApp(WorkbenchApp):
         if self._compose is not None:
             self._paste(self._compose)
         else:
-            self.push_screen(ReplayScreen(self._openings, pick=self._pick))
+            self.push_screen(ReplayScreen(self._replayables, pick=self._pick))
 
     @work(group="paste")
     async def _paste(self, compose: Compose) -> None:
@@ -141,15 +141,15 @@ class ReplayApp(WorkbenchApp):
             title = f"paste or type what the model wrote in {compose.dialect}"
             text = await self.push_screen_wait(RewriteScreen(title, text))
             try:
-                opening = compose.make(text) if text is not None else None
+                replayable = compose.make(text) if text is not None else None
             except UserError as error:
                 self.notify(error.message, severity="error", timeout=6, markup=False)
                 continue
-            if opening is None:
+            if replayable is None:
                 self.exit(0)
             else:
-                openings = [*self._openings, opening]
-                self.push_screen(ReplayScreen(openings, len(self._openings), pasted=True))
+                replayables = [*self._replayables, replayable]
+                self.push_screen(ReplayScreen(replayables, len(self._replayables), pasted=True))
             return
 
 
@@ -161,8 +161,10 @@ def run_attached(library: Path) -> int:
     return WorkbenchApp(library).run() or 0
 
 
-def run_replay(openings: Sequence[Replayable], *, pick: bool = False, compose: Compose | None = None) -> int:
-    return ReplayApp(openings, pick=pick, compose=compose).run() or 0
+def run_replay(
+    replayables: Sequence[Replayable], *, pick: bool = False, compose: Compose | None = None
+) -> int:
+    return ReplayApp(replayables, pick=pick, compose=compose).run() or 0
 
 
 def run_demo(demo: Demo) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -17,7 +18,10 @@ from rich.style import Style
 from textual.content import Content
 from textual.strip import Strip
 
+from workbench.analysis.verdicts import SIGNS
 from workbench.text import visible_line, visible_text
+
+Pieces: TypeAlias = list[tuple[str, str]]  # a row: text, and the name of its look
 
 # Frequent and harmless: a sign of one cell reads better than an escape. It is dimmed, a real one is not.
 _SIGNS = {"\n": "↵", "\t": "⇥", "\r": "␍"}
@@ -48,6 +52,13 @@ def segments(text: str, style: Style) -> Iterator[Segment]:
         at = match.end()
     if at < len(text):
         yield Segment(text[at:], style)
+
+
+def cells(character: str) -> int:
+    """How wide a character is once it is made safe."""
+    if character.isprintable() and character != "\ufe0f":
+        return cell_len(character)
+    return 1 if character in _SIGNS else len(visible_line(character))
 
 
 def strip_of(pieces: Iterable[tuple[str, Style]], width: int, fill: Style) -> Strip:
@@ -128,6 +139,16 @@ def _padded(line: list[Segment], width: int, fill: Style, *, more: bool = False)
     if more:
         strip = Strip([*strip.crop(0, width - 1), Segment("…", fill)], width)
     return strip
+
+
+def sign_of(level: object) -> str:
+    """The sign of a verdict or a finding; a tape may call its levels whatever it likes."""
+    return SIGNS.get(str(level), SIGNS["info"])
+
+
+def look_of(level: object) -> str:
+    """The name of the look of a level."""
+    return str(level) if level in ("error", "warning", "good") else "info"
 
 
 def content(text: str) -> Content:

@@ -239,7 +239,8 @@ class ReplayModel(OpenTape):
         try:
             self._do(work)
         except UserError as error:
-            self._tell(error.message, 8, severity="warning")
+            self._warn(error.message)
+            self._change_status()
 
     # -- moving in time
 

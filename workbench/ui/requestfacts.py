@@ -10,7 +10,8 @@ from transformer.request.prompt import BUILTIN_TEMPLATES
 from workbench.analysis.advice import advice
 from workbench.analysis.requests import CHARACTERS_A_TOKEN, Cost, readable, system_text, tool_costs
 from workbench.replay.player import Player
-from workbench.ui.rowfacts import SIGNS, json_of
+from workbench.ui.display import look_of, sign_of
+from workbench.ui.rowfacts import json_of
 from workbench.ui.widgets.diffview import Pair, pairs
 from workbench.ui.widgets.document import Document, FactSheet, Stack
 
@@ -130,7 +131,7 @@ def findings_sheet(player: Player) -> Document:
         return sheet.paragraph("Nothing is to be said about this request.", "good")
     for value in found:
         level, code = str(value.get("level")), str(value["finding"])
-        sheet.heading(f"{SIGNS.get(level, '●')} {level}: {code}", level if level in SIGNS else "info")
+        sheet.heading(f"{sign_of(level)} {level}: {code}", look_of(level))
         sheet.paragraph(str(value.get("message")), "bright")
         if said := advice(code):
             sheet.paragraph(f"What to do: {said}")

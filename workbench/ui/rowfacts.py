@@ -12,6 +12,7 @@ from workbench.replay.links import linked
 from workbench.replay.player import Item, Pane, Player
 from workbench.tape.format import Line
 from workbench.text import json_text
+from workbench.ui.display import look_of, sign_of
 from workbench.ui.widgets.document import Document, FactSheet, Prose, Stack
 from workbench.ui.widgets.payload import HexDump, JsonText
 
@@ -122,7 +123,6 @@ def bytes_about(player: Player, item: Item) -> HexDump:
     return HexDump(bytes(player.data[start:end]), start, () if isinstance(item, int) else ranges)
 
 
-SIGNS = {"error": "✖", "warning": "▲", "info": "●"}
 _KINDS = {
     "role": "the answer begins",
     "content": "text for the reader",
@@ -151,13 +151,11 @@ def name_of(player: Player, pane: Pane, item: Item) -> str:
     if isinstance(item, Delta):
         return f"delta: {item.kind}{f' {item.name}' if item.name else ''}"
     if isinstance(item, Finding):
-        return f"{SIGNS[item.level]} {item.code}"
+        return f"{sign_of(item.level)} {item.code}"
     if isinstance(item, Event):
         return f"event {item.number + 1}"
     found = item.value.get("finding")
-    return (
-        f"{SIGNS.get(str(item.value.get('level')), '●')} {found}" if found else _LINES.get(item.kind, "line")
-    )
+    return f"{sign_of(item.value.get('level'))} {found}" if found else _LINES.get(item.kind, "line")
 
 
 def about(player: Player, pane: Pane, row: int) -> FactSheet:
@@ -218,8 +216,7 @@ def _say_cause(sheet: FactSheet, player: Player, row: int) -> None:
 
 
 def _say_finding(sheet: FactSheet, level: str, code: str, message: str) -> None:
-    look = level if level in SIGNS else "info"
-    sheet.heading(f"{SIGNS.get(level, '●')} {level}: {code}", look)
+    sheet.heading(f"{sign_of(level)} {level}: {code}", look_of(level))
     sheet.paragraph(message, "bright")
     said = advice(code)
     if said:

@@ -57,7 +57,7 @@ class ProxySupervisor:
             return settings.library
         return Path(self._flags.library) if self._flags.library else default_library()
 
-    async def keep(self, settings: Settings, ready: Callable[[str], None]) -> None:
+    async def supervise(self, settings: Settings, ready: Callable[[str], None]) -> None:
         """Run it until the user leaves; `ready` gets its URL each time it comes up, "" when it is gone."""
         running = await asyncio.to_thread(find_running, settings.library)
         if running is not None:

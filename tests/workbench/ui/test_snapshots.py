@@ -126,8 +126,8 @@ REPLAYS: dict[str, tuple[str, tuple[int, int], Callable[[Pilot[Any]], Awaitable[
 @pytest.mark.parametrize("name", REPLAYS)
 def test_the_replay_looks_as_before(snap_compare: Any, name: str):
     sample, size, run = REPLAYS[name]
-    openings = replayables_of([str(samples_dir() / f"{sample}.jsonl")], Wishes(), None, None)
-    assert snap_compare(ReplayApp(openings), terminal_size=size, run_before=run)
+    replayables = replayables_of([str(samples_dir() / f"{sample}.jsonl")], Wishes(), None, None)
+    assert snap_compare(ReplayApp(replayables), terminal_size=size, run_before=run)
 
 
 def test_a_problem_looks_as_before(snap_compare: Any, tmp_path: Path):

@@ -22,6 +22,7 @@ from workbench.proxy.registration import Resend, Sent, resend
 from workbench.ui.background import in_background
 from workbench.ui.display import content
 from workbench.ui.requestfacts import RequestFacts, template_of
+from workbench.ui.screens.view import HelpScreen
 from workbench.ui.widgets.payload import pretty
 
 _ODD = re.compile(
@@ -213,8 +214,6 @@ class EditScreen(Screen[Sent]):
         self.dismiss(None)
 
     def action_help(self) -> None:
-        from workbench.ui.screens.view import HelpScreen
-
         self.app.push_screen(HelpScreen(self))
 
 
@@ -312,8 +311,6 @@ class RewriteScreen(Screen[str]):
         self.dismiss(None)
 
     def action_help(self) -> None:
-        from workbench.ui.screens.view import HelpScreen
-
         self.app.push_screen(HelpScreen(self))
 
 

@@ -12,7 +12,6 @@ from enum import StrEnum
 from itertools import groupby
 from typing import ClassVar
 
-from rich.style import Style
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -25,7 +24,8 @@ from textual.widgets import Footer, Input, Static
 from workbench.analysis.appraisal import SMALL, Appraiser
 from workbench.analysis.verdicts import SIGNS
 from workbench.replay.sources import Replayable
-from workbench.ui.display import content, strip_of
+from workbench.ui.display import Pieces, content
+from workbench.ui.screens.view import HelpScreen
 from workbench.ui.widgets.bars import PromptBar, Question
 from workbench.ui.widgets.document import FactSheet
 from workbench.ui.widgets.rowpane import GroupedPane, RowPane
@@ -37,20 +37,20 @@ _NAMED = "files"  # the group of what was named on its own
 _LONGEST_NAME = 34
 
 
-class OpeningList(GroupedPane):
-    """A row is the name of a folder, or the number of an opening."""
+class ReplayableList(GroupedPane):
+    """A row is the name of a folder, or the number of what can be replayed."""
 
-    def __init__(self, openings: Sequence[Replayable]) -> None:
-        super().__init__(id="openings")
-        self.openings = openings
+    def __init__(self, replayables: Sequence[Replayable]) -> None:
+        super().__init__(id="replayables")
+        self.replayables = replayables
         self.entries: list[str | int] = []
         self.set_reactive(RowPane.follow, False)
-        self._names = min(_LONGEST_NAME, max((len(one.title) for one in openings), default=0))
+        self._names = min(_LONGEST_NAME, max((len(one.title) for one in replayables), default=0))
         self._levels: dict[int, str] = {}  # as they are counted
         self._tallies: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def show_numbers(self, numbers: Sequence[int], chosen: int | None = None) -> None:
-        """These openings and no others. What is selected stays selected, as long as it is among them."""
+        """These and no others. What is selected stays selected, as long as it is among them."""
         chosen = self.chosen if chosen is None else chosen
         entries: list[str | int] = []
         for folder, group in groupby(numbers, key=self._folder):
@@ -74,13 +74,13 @@ class OpeningList(GroupedPane):
 
     def count_level(self, number: int) -> None:
         """One of them is known, or known better than before."""
-        appraisal, counts = self.openings[number].appraisal, self._tallies[self._folder(number)]
+        appraisal, counts = self.replayables[number].appraisal, self._tallies[self._folder(number)]
         counts[self._levels.get(number, "")] -= number in self._levels
         self._levels[number] = level = appraisal.level if appraisal is not None else ""
         counts[level] += 1
 
     def _folder(self, number: int) -> str:
-        return self.openings[number].folder or _NAMED
+        return self.replayables[number].folder or _NAMED
 
     @property
     def chosen(self) -> int | None:
@@ -88,13 +88,13 @@ class OpeningList(GroupedPane):
         return entry if isinstance(entry, int) else None
 
     def in_sight(self) -> list[int]:
-        """The openings whose rows can be seen, the selected one first."""
+        """Those whose rows can be seen, the selected one first."""
         seen = [one for one in self.entries[self.top : self.top + self.size.height] if isinstance(one, int)]
         return seen if self.chosen is None else [self.chosen, *seen]
 
     def level(self, row: int) -> str:
         entry = self.entries[row]
-        appraisal = self.openings[entry].appraisal if isinstance(entry, int) else None
+        appraisal = self.replayables[entry].appraisal if isinstance(entry, int) else None
         return appraisal.level if appraisal is not None else ""
 
     # -- rows
@@ -107,50 +107,50 @@ class OpeningList(GroupedPane):
 
     def draw(self, row: int, width: int) -> Strip:
         entry = self.entries[row]
-        pieces = self._heading(entry) if isinstance(entry, str) else self._opening(row, entry, width)
-        return strip_of(pieces, width, self.look("plain"))
+        pieces = self._heading(entry) if isinstance(entry, str) else self._replayable(row, entry, width)
+        return self.line(pieces, width)
 
-    def _heading(self, folder: str) -> list[tuple[str, Style]]:
+    def _heading(self, folder: str) -> Pieces:
         counts = self._tallies[folder]
-        pieces = [(f"─ {folder} ", self.look("strong")), (f"{counts.total()} ", self.look("dim"))]
+        pieces: Pieces = [(f"─ {folder} ", "strong"), (f"{counts.total()} ", "dim")]
         for level in PROBLEMS:
             if counts[level]:
-                pieces.append((f" {SIGNS[level]} {counts[level]}", self.look(level)))
+                pieces.append((f" {SIGNS[level]} {counts[level]}", level))
         return pieces
 
-    def _opening(self, row: int, number: int, width: int) -> list[tuple[str, Style]]:
-        opening, level = self.openings[number], self.level(row)
+    def _replayable(self, row: int, number: int, width: int) -> Pieces:
+        replayable, level = self.replayables[number], self.level(row)
         room = max(8, min(self._names, 2 * width // 5))
-        title = opening.title if len(opening.title) <= room else f"{opening.title[: room - 1]}…"
+        title = replayable.title if len(replayable.title) <= room else f"{replayable.title[: room - 1]}…"
         looks = (*PROBLEMS, "good", "info")
-        sign = SIGNS.get(level, "✖" if opening.problem else UNKNOWN)
+        sign = SIGNS.get(level, "✖" if replayable.problem else UNKNOWN)
         return [
-            (f" {sign} ", self.look(level if level in looks else "error" if opening.problem else "dim")),
-            (f"{title:{room}}  ", self.look("bright")),
-            (opening.about, self.look("dim")),
+            (f" {sign} ", level if level in looks else "error" if replayable.problem else "dim"),
+            (f"{title:{room}}  ", "bright"),
+            (replayable.about, "dim"),
         ]
 
     def text(self, row: int) -> str:
         entry = self.entries[row]
-        return (
-            entry if isinstance(entry, str) else f"{self.openings[entry].title}: {self.openings[entry].about}"
-        )
+        if isinstance(entry, str):
+            return entry
+        return f"{self.replayables[entry].title}: {self.replayables[entry].about}"
 
 
 _LINES = 12  # of the model's text
 
 
-def replayable_sheet(opening: Replayable) -> FactSheet:
+def replayable_sheet(replayable: Replayable) -> FactSheet:
     """The worst first: what is wrong, what is in it, how it was read, how the model's text begins."""
     sheet = FactSheet()
-    known, facts = opening.appraisal, opening.facts
-    if opening.problem is not None:
-        return sheet.heading(f"{SIGNS['error']} it cannot be opened", "error").paragraph(opening.problem)
+    known, facts = replayable.appraisal, replayable.facts
+    if replayable.problem is not None:
+        return sheet.heading(f"{SIGNS['error']} it cannot be opened", "error").paragraph(replayable.problem)
     if known is not None:
         look = known.level if known.level in (*PROBLEMS, "good") else "info"
         sheet.heading(f"{SIGNS[known.level]} {known.sentence}", look)
-    elif opening.size > SMALL:
-        sheet.heading(f"{opening.size / (1 << 20):,.0f} MiB: it is looked into when you open it", "dim")
+    elif replayable.size > SMALL:
+        sheet.heading(f"{replayable.size / (1 << 20):,.0f} MiB: it is looked into when you open it", "dim")
     sheet.fact("about", facts.about or None)
     if known is not None and known.long.casefold() != known.sentence.casefold():
         sheet.fact("in full", known.long)
@@ -172,62 +172,62 @@ def _words(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-class Sort(StrEnum):
-    """Kinds of openings, in the order in which a key goes through them."""
+class Kind(StrEnum):
+    """What is shown of all that there is, in the order in which a key goes through it."""
 
     ALL = "all"
     MALFORMED = "malformed calls only"
     PROBLEMS = "only ✖ and ▲"
 
-    def has(self, opening: Replayable) -> bool:
-        known = opening.appraisal
-        if self is Sort.ALL or opening.problem is not None:
+    def has(self, replayable: Replayable) -> bool:
+        known = replayable.appraisal
+        if self is Kind.ALL or replayable.problem is not None:
             return True
         if known is None:
             return False
-        return known.malformed if self is Sort.MALFORMED else known.level in PROBLEMS
+        return known.malformed if self is Kind.MALFORMED else known.level in PROBLEMS
 
     @property
-    def following(self) -> Sort:
-        sorts = list(Sort)
-        return sorts[(sorts.index(self) + 1) % len(sorts)]
+    def following(self) -> Kind:
+        kinds = list(Kind)
+        return kinds[(kinds.index(self) + 1) % len(kinds)]
 
 
 @dataclass(frozen=True, slots=True)
 class PickerFilter:
-    """Every one of the words has to be somewhere in what is known about an opening."""
+    """Every one of the words has to be somewhere in what is known about it."""
 
     words: str = ""
-    sort: Sort = Sort.ALL
+    kind: Kind = Kind.ALL
 
     @property
     def active(self) -> bool:
-        return bool(self.words.strip()) or self.sort is not Sort.ALL
+        return bool(self.words.strip()) or self.kind is not Kind.ALL
 
     @property
     def said(self) -> Iterator[str]:
         """What it lets through, in a few words."""
-        if self.sort is not Sort.ALL:
-            yield str(self.sort)
+        if self.kind is not Kind.ALL:
+            yield str(self.kind)
         if self.words.strip():
             yield self.words.strip()
 
-    def fitting(self, openings: Sequence[Replayable]) -> list[int]:
+    def fitting(self, replayables: Sequence[Replayable]) -> list[int]:
         """The numbers of those that it lets through."""
         wanted = self.words.casefold().split()
         return [
             number
-            for number, opening in enumerate(openings)
-            if self.sort.has(opening) and (not wanted or _has_all(opening, wanted))
+            for number, replayable in enumerate(replayables)
+            if self.kind.has(replayable) and (not wanted or _has_all(replayable, wanted))
         ]
 
 
-def _has_all(opening: Replayable, wanted: Sequence[str]) -> bool:
-    parts = [opening.title, opening.folder]
-    if opening.facts_known:  # to look into thousands of files takes longer than a key may
-        parts += [opening.about, opening.facts.dialect]
-    if opening.appraisal is not None:
-        parts += [opening.appraisal.long, *opening.appraisal.codes]
+def _has_all(replayable: Replayable, wanted: Sequence[str]) -> bool:
+    parts = [replayable.title, replayable.folder]
+    if replayable.facts_known:  # to look into thousands of files takes longer than a key may
+        parts += [replayable.about, replayable.facts.dialect]
+    if replayable.appraisal is not None:
+        parts += [replayable.appraisal.long, *replayable.appraisal.codes]
     text = " ".join(parts).casefold()
     return all(word in text for word in wanted)
 
@@ -238,7 +238,7 @@ _SELDOM = 0.3  # the same, when all have to be looked through for those that fit
 
 
 class PickerScreen(Screen[int | None]):
-    """Its result is the number of the chosen opening, None when none was chosen."""
+    """Its result is the number of the chosen one, None when none was chosen."""
 
     TITLE = "what to replay"
     CSS_PATH: ClassVar = ["../views.tcss", "../picker.tcss"]
@@ -254,7 +254,7 @@ class PickerScreen(Screen[int | None]):
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open", id="picker.open", tooltip="Replay the selected one"),
-        Binding("f", "sort", "Malformed / ✖ ▲ / all", id="picker.sort",
+        Binding("f", "kind", "Malformed / ✖ ▲ / all", id="picker.kind",
                 tooltip="Show only malformed calls, then only what has problems (✖ ▲), then all again"),
         Binding("slash", "words", "Filter", id="picker.filter", key_display="/",
                 tooltip="Show only what has these words in its name, its description or its findings"),
@@ -275,13 +275,13 @@ class PickerScreen(Screen[int | None]):
     ]  # fmt: skip
 
     def __init__(
-        self, openings: Sequence[Replayable], chosen: int = 0, like: PickerScreen | None = None
+        self, replayables: Sequence[Replayable], chosen: int = 0, like: PickerScreen | None = None
     ) -> None:
         """`like` is the picker as somebody left it: who goes through some of them wants the next of these."""
         super().__init__()
-        self.openings = openings
-        self.sieve: PickerFilter = like.sieve if like is not None else PickerFilter()
-        self.list = OpeningList(openings)
+        self.replayables = replayables
+        self.filter: PickerFilter = like.filter if like is not None else PickerFilter()
+        self.list = ReplayableList(replayables)
         self.list.border_title = "What can be replayed"
         self.about = TextPane("About", id="about")
         self._first = chosen
@@ -289,7 +289,7 @@ class PickerScreen(Screen[int | None]):
         self._told: tuple[int | None, object] | None = None  # what is said, of what
         self._head = Static("", id="view-head", markup=False)
         self._prompt = PromptBar()
-        self._appraiser = Appraiser(openings, self.list.in_sight)
+        self._appraiser = Appraiser(replayables, self.list.in_sight)
 
     def compose(self) -> ComposeResult:
         yield self._head
@@ -307,24 +307,24 @@ class PickerScreen(Screen[int | None]):
     # -- which ones
 
     def show_fitting(self, chosen: int | None = None) -> None:
-        """Those that the words and the sort let through, in their order; the chosen one is selected."""
-        self.list.empty = "nothing fits; escape shows all" if self.sieve.active else ""
-        self.list.show_numbers(self.sieve.fitting(self.openings), chosen)
+        """Those that the words and the kind let through, in their order; the chosen one is selected."""
+        self.list.empty = "nothing fits; escape shows all" if self.filter.active else ""
+        self.list.show_numbers(self.filter.fitting(self.replayables), chosen)
         self._tell()
 
     @work(exclusive=True, group="appraise")
     async def _look_into_all(self) -> None:
         drawn = time.monotonic()
         async for number in self._appraiser.appraise():
-            if not self.sieve.active:
+            if not self.filter.active:
                 self.list.count_level(number)
-            if time.monotonic() - drawn >= (_SELDOM if self.sieve.active else _FRAME):
+            if time.monotonic() - drawn >= (_SELDOM if self.filter.active else _FRAME):
                 self._show_news()
                 drawn = time.monotonic()
         self._show_news()
 
     def _show_news(self) -> None:
-        if self.sieve.active:
+        if self.filter.active:
             self.show_fitting()
         else:
             self.list.show()
@@ -334,7 +334,7 @@ class PickerScreen(Screen[int | None]):
 
     def _tell(self) -> None:
         shown = sum(isinstance(entry, int) for entry in self.list.entries)
-        parts = [f"choose one of {shown:,}", *self.sieve.said]
+        parts = [f"choose one of {shown:,}", *self.filter.said]
         left = self._appraiser.left
         looking = f"looking into {left:,} more …" if left else ""
         head = content(" · ".join(parts)).stylize("bold")
@@ -343,11 +343,11 @@ class PickerScreen(Screen[int | None]):
 
     def _tell_about(self) -> None:
         chosen = self.list.chosen
-        known = self.openings[chosen].appraisal if chosen is not None else None
+        known = self.replayables[chosen].appraisal if chosen is not None else None
         if self._told != (chosen, known):
             self._told = chosen, known
             self.about.show_document(
-                FactSheet() if chosen is None else replayable_sheet(self.openings[chosen])
+                FactSheet() if chosen is None else replayable_sheet(self.replayables[chosen])
             )
 
     def on_row_pane_moved(self, event: RowPane.Moved) -> None:
@@ -368,8 +368,8 @@ class PickerScreen(Screen[int | None]):
         if event.pane is self.list:
             self.action_open()
 
-    def action_sort(self) -> None:
-        self.sieve = replace(self.sieve, sort=self.sieve.sort.following)
+    def action_kind(self) -> None:
+        self.filter = replace(self.filter, kind=self.filter.kind.following)
         self.show_fitting()
 
     def action_next(self, way: int) -> None:
@@ -389,27 +389,25 @@ class PickerScreen(Screen[int | None]):
         self.dismiss(None)
 
     def action_escape(self) -> None:
-        if not self.sieve.active:
+        if not self.filter.active:
             self.action_back()
             return
-        self.sieve, self._kept = PickerFilter(), ""
+        self.filter, self._kept = PickerFilter(), ""
         self.show_fitting()
 
     def action_help(self) -> None:
-        from workbench.ui.screens.view import HelpScreen
-
         self.app.push_screen(HelpScreen(self))
 
     # -- words
 
     def action_words(self) -> None:
-        self._kept = self.sieve.words
+        self._kept = self.filter.words
         self._prompt.ask(_WORDS, self._kept)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """What fits is seen while it is typed."""
         event.stop()
-        if self._prompt.display and event.value != self.sieve.words:
+        if self._prompt.display and event.value != self.filter.words:
             self._filter(event.value)
 
     def on_prompt_bar_entered(self, event: PromptBar.Entered) -> None:
@@ -423,5 +421,5 @@ class PickerScreen(Screen[int | None]):
         self.set_focus(self.list)
 
     def _filter(self, words: str) -> None:
-        self.sieve = replace(self.sieve, words=words)
+        self.filter = replace(self.filter, words=words)
         self.show_fitting()

@@ -12,8 +12,9 @@ from textual.timer import Timer
 
 from workbench.analysis.sessions import Link, Trouble, Turn, chain, turn_of
 from workbench.replay.lines import Tail
+from workbench.ui.display import Pieces
 from workbench.ui.screens.view import ViewScreen
-from workbench.ui.widgets.document import Pieces, Sheet
+from workbench.ui.widgets.document import Sheet
 from workbench.ui.widgets.rowpane import RowPane
 from workbench.ui.widgets.textpane import TextPane
 
@@ -27,7 +28,7 @@ _SAID = {
 }
 
 
-class ChainList(Sheet):
+class SessionCalls(Sheet):
     """`names` says what an exchange is called. A row of the screen is a call or the name of an exchange."""
 
     def __init__(self, links: Sequence[Link], names: Mapping[str, str], chosen: str) -> None:
@@ -117,20 +118,20 @@ def _result(link: Link) -> Pieces:
 _SLICE, _PAUSE = 0.012, 0.02
 
 
-class ChainScreen(ViewScreen[Path]):
+class SessionScreen(ViewScreen[Path]):
     """Give it the tapes of a session. Its result is the tape of the chosen exchange, None when none was."""
 
-    TITLE = "the chain of a session"
+    TITLE = "the calls of a session"
     HELP = (
         "Every call of this session, in the order they were made; beside it the result that the client sent "
         "back with its next request. ✖ marks results that look like errors, results that never came, and "
         "arguments that are no JSON. Enter opens the exchange in which the call was made."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "Open exchange", id="chain.open",
+        Binding("enter", "open", "Open exchange", id="session.open",
                 tooltip="Show the exchange in which this call was made"),
-        Binding("e", "error(1)", "Next error", id="chain.error", tooltip="To the next call with trouble"),
-        Binding("E", "error(-1)", "Previous error", id="chain.error-back", show=False,
+        Binding("e", "error(1)", "Next error", id="session.error", tooltip="To the next call with trouble"),
+        Binding("E", "error(-1)", "Previous error", id="session.error-back", show=False,
                 tooltip="To the call with trouble before"),
     ]  # fmt: skip
 
@@ -139,7 +140,7 @@ class ChainScreen(ViewScreen[Path]):
         self.tapes = list(tapes)
         self.here = here
         self.links: list[Link] = []
-        self.list = TextPane("Calls and their results", id="chain")
+        self.list = TextPane("Calls and their results", id="session-calls")
         self.panes = (self.list,)
         self._turns: list[Turn] = []
         self._left = list(reversed(self.tapes))
@@ -183,14 +184,14 @@ class ChainScreen(ViewScreen[Path]):
         self.say(
             calls, f"{bad} with trouble{unread}" if bad else f"no trouble{unread}", "error" if bad else ""
         )
-        self.list.show_document(ChainList(self.links, names, str(self.here)))
+        self.list.show_document(SessionCalls(self.links, names, str(self.here)))
         if not self.links:
             self.say("there are no calls in this session", f"{len(turns)} exchanges{unread}")
 
     @property
-    def document(self) -> ChainList | None:
+    def document(self) -> SessionCalls | None:
         document = self.list.document
-        return document if isinstance(document, ChainList) else None
+        return document if isinstance(document, SessionCalls) else None
 
     def on_row_pane_opened(self, event: RowPane.Opened) -> None:
         event.stop()

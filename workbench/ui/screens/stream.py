@@ -26,7 +26,7 @@ from workbench.ui.display import content
 from workbench.ui.opentape import OpenTape
 from workbench.ui.screens.exchange import ExchangeScreen
 from workbench.ui.screens.replay import ReplayScreen
-from workbench.ui.screens.session import ChainScreen
+from workbench.ui.screens.session import SessionScreen
 from workbench.ui.widgets.bars import FILTER
 from workbench.ui.widgets.exchanges import Catalogue, Entry, ExchangeList, Judged, is_side
 from workbench.ui.widgets.exchangeview import ExchangeView
@@ -201,7 +201,7 @@ class StreamScreen(ExchangeScreen):
     def action_session(self) -> None:
         tapes = self.session_tapes()
         if tapes:
-            self.app.push_screen(ChainScreen(tapes, self.tape.path), self._chosen)
+            self.app.push_screen(SessionScreen(tapes, self.tape.path), self._chosen)
             self.did("session")
 
     def _chosen(self, tape: Path | None) -> None:
@@ -218,9 +218,9 @@ class StreamScreen(ExchangeScreen):
     def _replay(self, changes: Sequence[Change] = ()) -> None:
         path = self.tape.path
         if path is not None and self.player is not None:
-            opening = tape_replayable(path, path.name, "", Wishes())
+            replayable = tape_replayable(path, path.name, "", Wishes())
             at = self.view.selected_step()
-            self.app.push_screen(ReplayScreen([opening], at=at, library=self.library, changes=changes))
+            self.app.push_screen(ReplayScreen([replayable], at=at, library=self.library, changes=changes))
             self.did("replay")
 
     def session_tapes(self) -> list[Path]:

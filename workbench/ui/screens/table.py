@@ -17,8 +17,9 @@ from transformer.dialects import DIALECTS
 from transformer.parser.machine import Dialect, Rule
 from transformer.records import Transition
 from workbench.replay.player import Pane, Player
+from workbench.ui.display import Pieces
 from workbench.ui.screens.view import ViewScreen
-from workbench.ui.widgets.document import Pieces, Sheet
+from workbench.ui.widgets.document import Sheet
 from workbench.ui.widgets.rowpane import RowPane
 from workbench.ui.widgets.textpane import TextPane
 

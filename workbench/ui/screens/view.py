@@ -17,9 +17,9 @@ from textual.widget import Widget
 from textual.widgets import Footer, Static
 
 from workbench.files import save
-from workbench.ui.display import content
+from workbench.ui.display import Pieces, content
 from workbench.ui.widgets.bars import SEARCH, PaneTabs, PromptBar
-from workbench.ui.widgets.document import FactSheet, Pieces, Sheet
+from workbench.ui.widgets.document import FactSheet, Sheet
 from workbench.ui.widgets.rowpane import RowPane
 from workbench.ui.widgets.textpane import TextPane
 
@@ -140,8 +140,6 @@ class ViewScreen(Screen[T]):
         self.dismiss(self.result())
 
     def action_help(self) -> None:
-        pass
-
         self.app.push_screen(HelpScreen(self))
 
     # -- searching

@@ -23,7 +23,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from workbench.text import visible_line
-from workbench.ui.display import content, strip_of
+from workbench.ui.display import content, sign_of, strip_of
 
 
 class PaneTabs(Static):
@@ -139,7 +139,6 @@ class PromptBar(Horizontal):
 
 
 _COLOURS = {"error": "$text-error", "warning": "$text-warning", "good": "$text-success", "info": "$text"}
-_SIGNS = {"error": "✖", "warning": "▲", "good": "✔", "info": "●", "running": "◌"}
 
 
 class VerdictBar(Static):
@@ -150,7 +149,7 @@ class VerdictBar(Static):
 
     def say(self, level: str, sentence: str, facts: str, alarm: str = "") -> None:
         """`alarm` is for what needs attention now: text that is held back, a view that is paused."""
-        first = content(f"{_SIGNS.get(level, '●')} {sentence}").stylize(_COLOURS.get(level, "$text"))
+        first = content(f"{sign_of(level)} {sentence}").stylize(_COLOURS.get(level, "$text"))
         first = first.stylize("bold")
         second = content(facts).stylize("$text-muted")
         if alarm:

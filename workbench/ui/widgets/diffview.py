@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal, TypeAlias
 
-from workbench.ui.widgets.document import Document, Pieces, cuts
+from workbench.ui.display import Pieces
+from workbench.ui.widgets.document import Document, cuts
 
 Kind: TypeAlias = Literal["same", "changed", "removed", "added", "folded"]
 _SIDE_BY_SIDE = 110  # cells from which there is room for two columns
@@ -16,7 +17,6 @@ _ROWS = 4  # of one line, before it is cut; opened it shows all
 _CONTEXT = 3
 # Comparing takes about lines times lines; what is beyond this is shown as removed and added.
 _MOST = 4_000_000
-_SIGNS = {"same": " ", "changed": "~", "removed": "−", "added": "+", "folded": "⋯"}
 _LONGEST = 20_000
 
 

@@ -11,14 +11,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len
+from workbench.ui.display import Pieces, cells
 
-from workbench.text import visible_line
-
-Pieces = list[tuple[str, str]]  # text, and the name of its look
 # With fewer cells than this a text would become a column of letters.
 _NARROWEST = 8
-_SIGNS = "\n\t\r"  # shown as one cell
 _MARKUP = re.compile(r"</?[^\s<>]{1,80}>|<\|[^|<>]{1,80}\|>|\{[{%#].*?[#%}]\}")
 
 
@@ -173,13 +169,6 @@ def fitting(text: str, start: int, end: int, room: int) -> int:
         if used > room:
             return start + max(1, at)
     return start + len(part)
-
-
-def cells(character: str) -> int:
-    """How wide a character is once it is made safe."""
-    if character.isprintable() and character != "\ufe0f":
-        return cell_len(character)
-    return 1 if character in _SIGNS else len(visible_line(character))
 
 
 def marked(text: str, pattern: re.Pattern[str], look: str, other: str) -> Pieces:

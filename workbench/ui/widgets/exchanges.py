@@ -10,19 +10,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from rich.style import Style
 from textual.strip import Strip
 
 from workbench.analysis.filters import Filter, parse
-from workbench.analysis.verdicts import SIGNS, Verdict, facts_of_row, verdict
+from workbench.analysis.verdicts import Verdict, facts_of_row, verdict
 from workbench.library.query import Library
 from workbench.library.summary import Row
 from workbench.replay.lines import Tail
-from workbench.ui.display import sentence, strip_of
+from workbench.ui.display import Pieces, look_of, sentence, sign_of
 from workbench.ui.widgets.rowpane import GroupedPane, RowPane
 
-Pieces = list[tuple[str, Style]]
-_INDENT = "   "
+_INDENT = 3  # cells before what is opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,26 +116,26 @@ class ExchangeList(GroupedPane):
     def draw(self, row: int, width: int) -> Strip:
         entry = self.entries[row]
         pieces = self._session(entry, width) if isinstance(entry, Session) else self._exchange(entry)
-        return strip_of(pieces, width, self.look("plain"))
+        return self.line(pieces, width)
 
     def _session(self, session: Session, width: int) -> Pieces:
         folded = f" (+{session.folded} side)" if session.folded else ""
         numbers = f"{session.count}{folded}"
         room = max(8, width - len(numbers) - 3)  # a client may call its sessions whatever it likes
         name = session.name if len(session.name) <= room else f"{session.name[: room - 1]}…"
-        return [(f"─ {name} ", self.look("strong")), (numbers, self.look("dim"))]
+        return [(f"─ {name} ", "strong"), (numbers, "dim")]
 
     def _exchange(self, entry: Judged) -> Pieces:
         row = entry.row
         calls = f"{row.calls}⚒ " if row.calls else "   "
         ttfb = f"{row.ttfb:5.1f}s " if row.ttfb is not None else "     – "
         return [
-            (f" {SIGNS.get(entry.level, '●')} ", self.look(_look(entry.level))),
-            (datetime.fromtimestamp(row.started).strftime("%H:%M:%S "), self.look("dim")),
-            (calls, self.look("good")),
-            (entry.sentence + "  ", self.look("plain")),
-            (f"{row.model or '?'} ", self.look("bright")),
-            (f"{row.dialect} {ttfb}{row.chunks} reads", self.look("dim")),
+            (f" {sign_of(entry.level)} ", look_of(entry.level)),
+            (datetime.fromtimestamp(row.started).strftime("%H:%M:%S "), "dim"),
+            (calls, "good"),
+            (entry.sentence + "  ", "plain"),
+            (f"{row.model or '?'} ", "bright"),
+            (f"{row.dialect} {ttfb}{row.chunks} reads", "dim"),
         ]
 
     def opened(self, row: int, width: int, most: int) -> list[Strip]:
@@ -151,10 +149,10 @@ class ExchangeList(GroupedPane):
             f"{facts.model or '?'} · {facts.dialect} · {facts.state} · first byte {ttfb} · {took} · "
             f"{_number(facts.chunks, 'read')} · {_number(facts.calls, 'call')} · {facts.id}"
         )
-        plain, room = self.look("plain"), width - len(_INDENT)
-        lines = sentence(entry.sentence, self.look(_look(entry.level)), room, min(most, 2), plain)
+        plain, room = self.look("plain"), width - _INDENT
+        lines = sentence(entry.sentence, self.look(look_of(entry.level)), room, min(most, 2), plain)
         lines += sentence(numbers, self.look("dim"), room, min(most, 4) - len(lines), plain)
-        return [Strip.join((strip_of([(_INDENT, plain)], len(_INDENT), plain), line)) for line in lines]
+        return [Strip.join((self.line([], _INDENT), line)) for line in lines]
 
     def text(self, row: int) -> str:
         entry = self.entries[row]
@@ -165,10 +163,6 @@ class ExchangeList(GroupedPane):
 
 def _number(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _look(level: str) -> str:
-    return level if level in ("error", "warning", "good") else "info"
 
 
 def judged(row: Row) -> Judged:

@@ -1,5 +1,5 @@
 """The three panes of an exchange: what upstream sent, how the parser moved, what the client got; rows that
-belong to the selected one are lit. And what needs attention right now: text that is held back.
+belong to the selected one are highlighted. And what needs attention right now: text that is held back.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ import time
 from typing import ClassVar
 
 import orjson
-from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.strip import Strip
 
@@ -19,10 +18,11 @@ from workbench.replay.links import Highlight
 from workbench.replay.player import Held, Item, Pane, Player
 from workbench.replay.rowtext import ReadPart, decoded, read_parts
 from workbench.tape.format import Line
-from workbench.ui.display import sentence, strip_of, wrapped
+from workbench.ui.display import Pieces, look_of, sentence, sign_of
 from workbench.ui.widgets.rowpane import RowPane
 
 _WORTH_SAYING = 0.5  # seconds
+_INDENT = 2  # cells before what is opened
 
 
 def alarm(player: Player, paused_at: int | None, running: bool = True) -> str:
@@ -56,7 +56,6 @@ def waiting_for(player: Player, held: Held) -> str:
 
 
 CALLS = 6  # colours for calls, then they begin again
-Pieces = list[tuple[str, Style]]
 
 
 class TapePane(RowPane):
@@ -148,20 +147,19 @@ class TapePane(RowPane):
         pieces = self.pieces(item)
         if self.changed is not None:
             sign = "±" if row in self.changed else " "
-            pieces = [(sign, self.look("warning")), *pieces]
-        strip = strip_of(pieces, width, self.look("plain"))
+            pieces = [(sign, "warning"), *pieces]
+        strip = self.line(pieces, width)
         chosen = row == self.cursor and self.has_focus
         return strip.apply_style(self.look("related")) if not chosen and self.is_highlighted(item) else strip
 
     def opened(self, row: int, width: int, most: int) -> list[Strip]:
         item = self.item(row)
-        plain, indent = self.look("plain"), "  "
-        room = width - len(indent)
+        plain, room = self.look("plain"), width - _INDENT
         lines = sentence(self.remark(item), plain, room, most, plain) if self.remark(item) else []
         pieces = self.details(item)
         if pieces and len(lines) < most:
-            lines += wrapped(pieces, room, most - len(lines), plain)
-        return [Strip.join((strip_of([(indent, plain)], len(indent), plain), line)) for line in lines]
+            lines += self.lines(pieces, room, most - len(lines))
+        return [Strip.join((self.line([], _INDENT), line)) for line in lines]
 
     def text(self, row: int) -> str:
         item = self.item(row)
@@ -184,15 +182,13 @@ class TapePane(RowPane):
 
     # -- shared looks
 
-    def rail(self, call: int | None) -> tuple[str, Style]:
+    def call_bar(self, call: int | None) -> tuple[str, str]:
         """Which call a row belongs to: a colour, and a number for those who see none."""
-        if call is None:
-            return "  ", self.look("plain")
-        return f"{call % 10}▌", self.look(f"call-{call % CALLS}")
+        return ("  ", "plain") if call is None else (f"{call % 10}▌", f"call-{call % CALLS}")
 
-    def clock(self, item: Item) -> tuple[str, Style]:
+    def clock(self, item: Item) -> tuple[str, str]:
         assert self.player is not None
-        return f"{self.player.time(item):8.3f} ", self.look("dim")
+        return f"{self.player.time(item):8.3f} ", "dim"
 
 
 class UpstreamPane(TapePane):
@@ -215,25 +211,25 @@ class UpstreamPane(TapePane):
     def pieces(self, item: Item) -> Pieces:
         assert self.player is not None
         if isinstance(item, Line):
-            return [("  ", self.look("plain")), self.clock(item), *self._line(item)]
+            return [self.call_bar(None), self.clock(item), *self._line(item)]
         assert isinstance(item, int)
         start, end = self.player.starts[item], self.player.read_end(item)
         head: Pieces = [
-            self.rail(self._call(item)),
-            (f"{item + 1:5} ", self.look("number")),
+            self.call_bar(self._call(item)),
+            (f"{item + 1:5} ", "number"),
             self.clock(item),
-            (f"{end - start:5} ", self.look("dim")),
+            (f"{end - start:5} ", "dim"),
         ]
-        runs = read_parts(self.player, item, self.step)
-        if not self.exact and any(run.says for run in runs):
-            return head + [piece for run in runs for piece in self._short(run)]
-        return head + [piece for run in runs for piece in self._marked(run)]
+        parts = read_parts(self.player, item, self.step)
+        if not self.exact and any(part.says for part in parts):
+            return head + [piece for part in parts for piece in self._short(part)]
+        return head + [piece for part in parts for piece in self._marked(part)]
 
     def details(self, item: Item) -> Pieces:
         assert self.player is not None
         if not isinstance(item, int):
             return []
-        return [piece for run in read_parts(self.player, item, self.step) for piece in self._marked(run)]
+        return [piece for part in read_parts(self.player, item, self.step) for piece in self._marked(part)]
 
     def _call(self, read: int) -> int | None:
         assert self.player is not None
@@ -241,46 +237,43 @@ class UpstreamPane(TapePane):
         calls = (self.player.call_of(event.number, self.step) for event in events)
         return next((call for call in calls if call is not None), None)
 
-    def _short(self, run: ReadPart) -> Pieces:
+    def _short(self, part: ReadPart) -> Pieces:
         """Framing that stands around what is said takes one cell."""
-        return self._marked(run) if run.says else [("…", self.look("dim"))]
+        return self._marked(part) if part.says else [("…", "dim")]
 
-    def _marked(self, run: ReadPart) -> Pieces:
-        """A run, with the very characters marked that the selected row comes from."""
+    def _marked(self, part: ReadPart) -> Pieces:
+        """With the very characters marked that the selected row comes from."""
         assert self.player is not None
-        look = self.look("bright" if run.says else "dim")
+        look = "bright" if part.says else "dim"
         data = self.player.data
         pieces: Pieces = []
-        at = run.start
+        at = part.start
         for start, end in self.highlighted:
-            start, end = max(start, at), min(end, run.end)
+            start, end = max(start, at), min(end, part.end)
             if start < end:
-                pieces += [(decoded(data[at:start]), look), (decoded(data[start:end]), self.look("mark"))]
+                pieces += [(decoded(data[at:start]), look), (decoded(data[start:end]), "mark")]
                 at = end
-        pieces.append((decoded(data[at : run.end]), look))
+        pieces.append((decoded(data[at : part.end]), look))
         return [piece for piece in pieces if piece[0]]
 
     def _line(self, line: Line) -> Pieces:
         value = line.value
         if line.kind == "status":
             kinds = [str(pair[1]) for pair in value.get("headers", ()) if _is_content_type(pair)]
-            look = self.look("good" if str(value.get("status", ""))[:1] == "2" else "error")
-            return [(f"HTTP {value.get('status')} ", look), (" ".join(kinds), self.look("dim"))]
+            look = "good" if str(value.get("status", ""))[:1] == "2" else "error"
+            return [(f"HTTP {value.get('status')} ", look), (" ".join(kinds), "dim")]
         if line.kind == "end":
             error = value.get("error")
             said = error.get("message") if isinstance(error, dict) else error
-            look = self.look("error" if error else "dim")
+            look = "error" if error else "dim"
             return [(f"■ {value.get('end')}", look), (f"  {said}" if said else "", look)]
         if line.kind == "damaged":
-            return [("a damaged line of the tape", self.look("error"))]
-        return [(str(dict(value)), self.look("warning"))]
+            return [("a damaged line of the tape", "error")]
+        return [(str(dict(value)), "warning")]
 
 
 def _is_content_type(pair: object) -> bool:
     return isinstance(pair, list | tuple) and len(pair) == 2 and str(pair[0]).lower() == "content-type"
-
-
-SIGNS = {"error": "✖", "warning": "▲", "info": "●"}
 
 
 class MachinePane(TapePane):
@@ -291,12 +284,12 @@ class MachinePane(TapePane):
         if isinstance(item, Transition):
             return self._step(item)
         if isinstance(item, Finding):
-            return [self.rail(item.call), *self._finding(item.level, item.code, item.message)]
+            return [self.call_bar(item.call), *self._finding(item.level, item.code, item.message)]
         assert isinstance(item, Line)
         value = item.value
         level = str(value.get("level", "info"))
         return [
-            ("  ", self.look("plain")),
+            self.call_bar(None),
             *self._finding(level, str(value.get("finding")), str(value.get("message"))),
         ]
 
@@ -305,16 +298,15 @@ class MachinePane(TapePane):
         way = step.state if stays else f"{step.state} → {step.to}"
         held = f"  +{step.held} held" if step.held else ""
         return [
-            self.rail(step.call),
-            (f"{way} ", self.look("dim" if stays else "strong")),
-            (f"{step.rule} ", self.look("info")),
-            (step.text, self.look("bright")),
-            (held, self.look("warning")),
+            self.call_bar(step.call),
+            (f"{way} ", "dim" if stays else "strong"),
+            (f"{step.rule} ", "info"),
+            (step.text, "bright"),
+            (held, "warning"),
         ]
 
     def _finding(self, level: str, code: str, message: str) -> Pieces:
-        look = self.look(level if level in SIGNS else "info")
-        return [(f"{SIGNS.get(level, '●')} {code} ", look), (message, self.look("plain"))]
+        return [(f"{sign_of(level)} {code} ", look_of(level)), (message, "plain")]
 
     def remark(self, item: Item) -> str:
         if isinstance(item, Finding):
@@ -326,7 +318,7 @@ class MachinePane(TapePane):
         return f"{item.token}: {item.why}.{held}"
 
     def details(self, item: Item) -> Pieces:
-        return [(item.text, self.look("bright"))] if isinstance(item, Transition) and item.text else []
+        return [(item.text, "bright")] if isinstance(item, Transition) and item.text else []
 
 
 class ClientPane(TapePane):
@@ -335,41 +327,40 @@ class ClientPane(TapePane):
 
     def pieces(self, item: Item) -> Pieces:
         if isinstance(item, Delta):
-            return [self.rail(item.call), self.clock(item), *self._delta(item)]
+            return [self.call_bar(item.call), self.clock(item), *self._delta(item)]
         assert isinstance(item, Line)
-        return [("  ", self.look("plain")), self.clock(item), *self._line(item)]
+        return [self.call_bar(None), self.clock(item), *self._line(item)]
 
     def details(self, item: Item) -> Pieces:
         if isinstance(item, Delta) and item.text:
-            return [(item.text, self.look("bright"))]
+            return [(item.text, "bright")]
         if isinstance(item, Line) and item.kind == "sent":
-            return [(item.data.decode("utf-8", "backslashreplace"), self.look("bright"))]
+            return [(item.data.decode("utf-8", "backslashreplace"), "bright")]
         return []
 
     def _delta(self, delta: Delta) -> Pieces:
-        dim, bright = self.look("dim"), self.look("bright")
         choice = f"[{delta.choice}] " if delta.choice else ""
         if delta.kind == "call":
-            return [(f"{choice}call ", dim), (str(delta.name), self.look("good")), (f"  {delta.id}", dim)]
+            return [(f"{choice}call ", "dim"), (str(delta.name), "good"), (f"  {delta.id}", "dim")]
         if delta.kind in ("content", "arguments"):
-            return [(f"{choice}{delta.kind} ", dim), (delta.text, bright)]
+            return [(f"{choice}{delta.kind} ", "dim"), (delta.text, "bright")]
         if delta.kind == "reasoning":
-            return [(f"{choice}reasoning ", dim), (delta.text, self.look("plain"))]
+            return [(f"{choice}reasoning ", "dim"), (delta.text, "plain")]
         if delta.kind == "error":
-            return [(f"{choice}error ", self.look("error")), (delta.text, self.look("error"))]
-        return [(f"{choice}{delta.kind} ", self.look("info")), (delta.text, bright)]
+            return [(f"{choice}error ", "error"), (delta.text, "error")]
+        return [(f"{choice}{delta.kind} ", "info"), (delta.text, "bright")]
 
     def _line(self, line: Line) -> Pieces:
         if line.kind == "status":
             status = str(line.value.get("status", ""))
-            return [(f"HTTP {status}", self.look("good" if status[:1] == "2" else "error"))]
+            return [(f"HTTP {status}", "good" if status[:1] == "2" else "error")]
         by = line.value.get("by")
         if by is not None and line.data.startswith(b":"):
-            return [("♥ a comment, upstream is silent", self.look("dim"))]
+            return [("♥ a comment, upstream is silent", "dim")]
         said = _message(line.data) if by == "proxy" else ""
-        look = self.look("error" if by == "proxy" else "plain")
+        look = "error" if by == "proxy" else "plain"
         return [
-            (f"{by or self._what()} ", self.look("dim")),
+            (f"{by or self._what()} ", "dim"),
             (said or line.data.decode("utf-8", "backslashreplace"), look),
         ]
 

@@ -10,7 +10,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from transformer.records import Ranges
-from workbench.ui.widgets.document import Document, Pieces, Source, cuts
+from workbench.ui.display import Pieces
+from workbench.ui.widgets.document import Document, Source, cuts
 
 # The text is never parsed into values: a number may be too long for any, a nesting too deep, and what is not
 # JSON at all (`[DONE]`, half an object) has to be shown as well.

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from rich.style import Style
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.strip import Strip
@@ -17,7 +16,6 @@ from workbench.replay.links import Highlight, highlight_of, linked
 from workbench.replay.message import Assembly
 from workbench.replay.player import Pane, Player
 from workbench.replay.timeline import Timeline
-from workbench.ui.display import strip_of, wrapped
 from workbench.ui.replaymodel import Compared, Moved, Opened, ReplayMessage, ReplayModel, StatusChanged
 from workbench.ui.widgets.bars import PositionBar, Signs
 from workbench.ui.widgets.exchangeview import LOADING_FRAMES, ExchangeView
@@ -62,18 +60,14 @@ class MessagePane(RowPane):
 
     def draw(self, row: int, width: int) -> Strip:
         label, text, look = self.rows[row]
-        pieces = [(f"{label:{_LABEL}}", self.look("dim")), (text, self.look(look))]
-        return strip_of(pieces, width, self.look("plain"))
+        return self.line([(f"{label:{_LABEL}}", "dim"), (text, look)], width)
 
     def opened(self, row: int, width: int, most: int) -> list[Strip]:
         _, text, look = self.rows[row]
         room = width - _LABEL
         if room < 8 or len(text) <= room:
             return []
-        plain: Style = self.look("plain")
-        indent = strip_of([(" " * _LABEL, plain)], _LABEL, plain)
-        lines = wrapped([(text, self.look(look))], room, most, plain)
-        return [Strip.join((indent, line)) for line in lines]
+        return [Strip.join((self.line([], _LABEL), line)) for line in self.lines([(text, look)], room, most)]
 
     def text(self, row: int) -> str:
         label, text, _ = self.rows[row]

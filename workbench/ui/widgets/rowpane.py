@@ -23,7 +23,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from workbench.text import visible_line
-from workbench.ui.display import strip_of
+from workbench.ui.display import Pieces, strip_of, wrapped
 
 _BAR, _THUMB = "│", "┃"
 _BACKED = {"cursor", "cursor-idle", "related", "mark"}  # components with a background of their own
@@ -124,6 +124,17 @@ class RowPane(Widget, can_focus=True):
 
     # -- styles
 
+    def line(self, pieces: Pieces, width: int) -> Strip:
+        """A row as one line: cut where it is full."""
+        return strip_of(self._styled(pieces), width, self.look("plain"))
+
+    def lines(self, pieces: Pieces, width: int, most: int) -> list[Strip]:
+        """A row as several lines, at most so many."""
+        return wrapped(self._styled(pieces), width, most, self.look("plain"))
+
+    def _styled(self, pieces: Pieces) -> list[tuple[str, Style]]:
+        return [(text, self.look(look)) for text, look in pieces]
+
     def look(self, name: str) -> Style:
         """A component's style; asked for so often that the answer is kept.
 
@@ -203,10 +214,8 @@ class RowPane(Widget, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width - 1
-        plain = self.look("plain")
         if y >= len(self._layout_of):
-            said = self.empty if y == 0 else ""
-            strip = strip_of([(f" {said}", self.look("dim"))], width, plain)
+            strip = self.line([(f" {self.empty if y == 0 else ''}", "dim")], width)
         else:
             row, line = self._layout_of[y]
             strip = self._open[line - 1] if line else self._drawn(row, width)

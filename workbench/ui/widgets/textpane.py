@@ -11,8 +11,8 @@ from textual import events
 from textual.strip import Strip
 from textual.timer import Timer
 
-from workbench.ui.display import strip_of, wrapped
-from workbench.ui.widgets.document import Document, Pieces, Prose, marked
+from workbench.ui.display import Pieces
+from workbench.ui.widgets.document import Document, Prose, marked
 from workbench.ui.widgets.rowpane import RowPane
 
 _SLICE = 0.01  # seconds of laying out between two looks at the keyboard
@@ -95,12 +95,8 @@ class TextPane(RowPane):
         return len(self.document)
 
     def draw(self, row: int, width: int) -> Strip:
-        plain = self.look("plain")
         columns = self.document.columns(row, width)
-        strips = [
-            strip_of([(text, self.look(look)) for text, look in self._found_in(pieces)], room, plain)
-            for pieces, room in columns
-        ]
+        strips = [self.line(self._found_in(pieces), room) for pieces, room in columns]
         return strips[0] if len(strips) == 1 else Strip.join(strips)
 
     def render_line(self, y: int) -> Strip:
@@ -118,9 +114,7 @@ class TextPane(RowPane):
 
     def opened(self, row: int, width: int, most: int) -> list[Strip]:
         pieces = self.document.opened(row)
-        if not pieces:
-            return []
-        return wrapped([(text, self.look(look)) for text, look in pieces], width, most, self.look("plain"))
+        return self.lines(pieces, width, most) if pieces else []
 
     def text(self, row: int) -> str:
         return self.document.text(row)

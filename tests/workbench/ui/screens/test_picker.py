@@ -13,12 +13,13 @@ import pytest
 from tests.support.streams import sse, stream_of
 from tests.support.views import HOSTILE, ViewApp, run, shown, write_tape
 from workbench.analysis.appraisal import SMALL, appraise
+from workbench.analysis.verdicts import SIGNS
 from workbench.files import samples_dir
 from workbench.replay.lines import LineSource
 from workbench.replay.sources import Replayable, replayables_of
 from workbench.tape.format import make_header
 from workbench.tape.recipe import Wishes
-from workbench.ui.screens.picker import OpeningList, PickerScreen, Sort
+from workbench.ui.screens.picker import PROBLEMS, Kind, PickerScreen, ReplayableList
 from workbench.ui.screens.view import HelpScreen
 from workbench.ui.widgets.rowpane import RowPane
 
@@ -32,29 +33,29 @@ def fresh_samples() -> list[Replayable]:
 @cache
 def samples() -> list[Replayable]:
     """With what is to be said of them: looking into all of them takes most of a test's time."""
-    openings = fresh_samples()
-    for opening in openings:
-        source = opening.open()
+    replayables = fresh_samples()
+    for replayable in replayables:
+        source = replayable.open()
         source.advance(60)
-        opening.appraisal = appraise(opening, source)
-    return openings
+        replayable.appraisal = appraise(replayable, source)
+    return replayables
 
 
-def number_of(openings: Sequence[Replayable], name: str) -> int:
+def number_of(replayables: Sequence[Replayable], name: str) -> int:
     folder, _, title = name.partition("/")
-    return next(at for at, one in enumerate(openings) if (one.folder, one.title) == (folder, title))
+    return next(at for at, one in enumerate(replayables) if (one.folder, one.title) == (folder, title))
 
 
 async def judged(app: ViewApp) -> None:
-    await app.until(lambda: all(one.appraisal for one in app.view.openings), "a look into all of them")
+    await app.until(lambda: all(one.appraisal for one in app.view.replayables), "a look into all of them")
     await app.pilot.pause()
 
 
 def titles(app: ViewApp) -> list[str]:
-    return [app.view.openings[one].title for one in app.view.list.entries if isinstance(one, int)]
+    return [app.view.replayables[one].title for one in app.view.list.entries if isinstance(one, int)]
 
 
-@pytest.mark.parametrize("kind", [PickerScreen, OpeningList, RowPane])
+@pytest.mark.parametrize("kind", [PickerScreen, ReplayableList, RowPane])
 def test_every_binding_explains_itself(kind: type):
     own = kind.__dict__.get("BINDINGS", ())
     assert all(binding.id and binding.tooltip and binding.description for binding in own)
@@ -63,14 +64,14 @@ def test_every_binding_explains_itself(kind: type):
 
 @pytest.mark.parametrize("size", ALL_SIZES)
 def test_a_malformed_call_is_two_keys_away(size: tuple[int, int]):
-    openings = fresh_samples()
+    replayables = fresh_samples()
 
     async def look() -> None:
-        async with shown(PickerScreen(openings), size) as app:
+        async with shown(PickerScreen(replayables), size) as app:
             await judged(app)
             await app.press("f", "enter")
             (number,) = app.results
-            chosen = openings[number]
+            chosen = replayables[number]
             assert chosen.folder == "roo-xml" and chosen.appraisal is not None and chosen.appraisal.malformed
 
     run(look())
@@ -78,27 +79,29 @@ def test_a_malformed_call_is_two_keys_away(size: tuple[int, int]):
 
 @pytest.mark.parametrize("size", ALL_SIZES)
 def test_names_signs_and_abouts_are_seen(size: tuple[int, int]):
-    openings = fresh_samples()
-    first, roo = openings[0], [one for one in openings if one.folder == "roo-xml"]
+    replayables = fresh_samples()
+    first, roo = replayables[0], [one for one in replayables if one.folder == "roo-xml"]
 
     async def look() -> None:
-        async with shown(PickerScreen(openings), size) as app:
+        async with shown(PickerScreen(replayables), size) as app:
             assert app.sees(first.title, first.about[:20], f"roo-xml {len(roo)}"), "at once"
             await judged(app)
             levels = Counter(one.appraisal.level for one in roo if one.appraisal is not None)
             assert app.sees(f"roo-xml {len(roo)}  ✖ {levels['error']} ▲ {levels['warning']}")
-            assert app.sees("✖ bad-json-event", "▲ broke-after-call", "✖ an event was no JSON", "about")
+            known = [(SIGNS[one.appraisal.level], one) for one in roo[:2] if one.appraisal is not None]
+            assert app.sees(*(f"{sign} {one.title}" for sign, one in known), "about")
+            assert first.appraisal is not None and app.sees(f"{known[0][0]} {first.appraisal.sentence}")
             assert not app.sees("looking into")
 
     run(look())
 
 
 def test_the_details_are_of_the_selected_one():
-    openings = samples()
-    at = number_of(openings, "roo-xml/unclosed-parameter-repaired")
+    replayables = samples()
+    at = number_of(replayables, "roo-xml/unclosed-parameter-repaired")
 
     async def look() -> None:
-        async with shown(PickerScreen(openings, at), (200, 50)) as app:
+        async with shown(PickerScreen(replayables, at), (200, 50)) as app:
             await judged(app)
             assert app.sees("▲ a call was converted after a repair", "roo-xml, malformed = repair · ")
             assert app.sees("findings    repaired-parameter", "The model's text begins", "<read_file>")
@@ -111,18 +114,18 @@ def test_the_details_are_of_the_selected_one():
 
 
 def test_keys_go_through_the_list_and_pass_over_the_names_of_folders():
-    openings = samples()
+    replayables = samples()
 
     async def look() -> None:
-        async with shown(PickerScreen(openings)) as app:
+        async with shown(PickerScreen(replayables)) as app:
             chosen = app.view.list
             await app.press("g", "up")
             assert chosen.chosen == 0
             await app.press("j", "j", "k")
             assert chosen.chosen == 1
             await app.press("G")
-            assert chosen.chosen == len(openings) - 1
-            last = max(at for at, one in enumerate(openings) if one.folder == "roo-xml")
+            assert chosen.chosen == len(replayables) - 1
+            last = max(at for at, one in enumerate(replayables) if one.folder == "roo-xml")
             chosen.go(chosen.entries.index(last))
             await app.press("down")
             assert chosen.chosen == last + 1
@@ -133,35 +136,36 @@ def test_keys_go_through_the_list_and_pass_over_the_names_of_folders():
 
 
 def test_problems_are_found_one_after_the_other():
-    openings = samples()
+    replayables = samples()
+    known = [one.appraisal.level for one in replayables if one.appraisal is not None]
+    problems = [number for number, level in enumerate(known) if level in PROBLEMS and number]
+    well = next(at for at in range(1, len(problems)) if problems[at] > problems[at - 1] + 1)
 
     async def look() -> None:
-        async with shown(PickerScreen(openings)) as app:
+        async with shown(PickerScreen(replayables)) as app:
             await judged(app)
-            await app.press("n", "n", "n", "n")
-            assert openings[app.view.list.chosen].title == "call-too-long", (
-                "two that are well are passed over"
-            )
+            await app.press(*["n"] * (well + 1))
+            assert app.view.list.chosen == problems[well], "what is well is passed over"
             await app.press("N")
-            assert openings[app.view.list.chosen].title == "call-in-reasoning"
+            assert app.view.list.chosen == problems[well - 1]
 
     run(look())
 
 
 def test_a_key_goes_through_what_can_be_shown():
-    openings = samples()
+    replayables = samples()
 
     async def look() -> None:
-        async with shown(PickerScreen(openings)) as app:
+        async with shown(PickerScreen(replayables)) as app:
             await judged(app)
             counts = []
-            for sort in (Sort.MALFORMED, Sort.PROBLEMS, Sort.ALL):
+            for kind in (Kind.MALFORMED, Kind.PROBLEMS, Kind.ALL):
                 await app.press("f")
-                assert app.view.sieve.sort is sort
+                assert app.view.filter.kind is kind
                 counts.append(len(titles(app)))
-            assert 0 < counts[0] < counts[1] < counts[2] == len(openings)
+            assert 0 < counts[0] < counts[1] < counts[2] == len(replayables)
             await app.press("f", "escape")
-            assert len(titles(app)) == len(openings) and app.results == []
+            assert len(titles(app)) == len(replayables) and app.results == []
             await app.press("escape")
             assert app.results == [None]
 
@@ -179,10 +183,10 @@ def test_a_key_goes_through_what_can_be_shown():
     ],
 )  # fmt: skip
 def test_words_filter_while_they_are_typed(words: str, found: set[str]):
-    openings = samples()
+    replayables = samples()
 
     async def look() -> None:
-        async with shown(PickerScreen(openings)) as app:
+        async with shown(PickerScreen(replayables)) as app:
             await judged(app)
             await app.press("slash", *words)
             assert set(titles(app)) == found
@@ -196,47 +200,47 @@ def test_words_filter_while_they_are_typed(words: str, found: set[str]):
 
 
 def test_escape_forgets_what_was_typed_and_arrows_work_meanwhile():
-    openings = samples()
+    replayables = samples()
 
     async def look() -> None:
-        async with shown(PickerScreen(openings)) as app:
+        async with shown(PickerScreen(replayables)) as app:
             await judged(app)
             await app.press("slash", *"unclosed", "down", "down")
             third = app.view.list.chosen
-            assert openings[third].title == titles(app)[2]
+            assert replayables[third].title == titles(app)[2]
             await app.press("escape")
-            assert len(titles(app)) == len(openings) and app.view.list.chosen == third
+            assert len(titles(app)) == len(replayables) and app.view.list.chosen == third
             assert app.focused is app.view.list
 
     run(look())
 
 
 def test_the_next_case_is_two_keys_away_too():
-    openings = samples()
+    replayables = samples()
 
     async def look() -> None:
-        async with shown(PickerScreen(openings)) as app:
+        async with shown(PickerScreen(replayables)) as app:
             await app.press("f", "slash", *"unclosed", "enter", "enter")
             (first,) = app.results
             cases = titles(app)
-            app.push_screen(PickerScreen(openings, first, like=app.view), app.results.append)
+            app.push_screen(PickerScreen(replayables, first, like=app.view), app.results.append)
             await app.until(
                 lambda: app.screen is not app.view and app.sees("malformed calls only"), "the list"
             )
             await app.press("down", "enter")
-            assert [openings[number].title for number in app.results] == cases[:2]
+            assert [replayables[number].title for number in app.results] == cases[:2]
 
     run(look())
 
 
 def test_the_mouse_selects_and_opens():
-    openings = samples()
+    replayables = samples()
 
     async def look() -> None:
-        async with shown(PickerScreen(openings)) as app:
-            await app.pilot.click("#openings", offset=(10, 4))
+        async with shown(PickerScreen(replayables)) as app:
+            await app.pilot.click("#replayables", offset=(10, 4))
             assert app.view.list.chosen == 2 and app.results == []
-            await app.pilot.click("#openings", offset=(10, 5), times=2)
+            await app.pilot.click("#replayables", offset=(10, 5), times=2)
             await app.until(lambda: app.results, "a second click opens")
             assert app.results == [3]
 
@@ -244,10 +248,10 @@ def test_the_mouse_selects_and_opens():
 
 
 def test_tab_goes_to_the_details_and_help_names_every_key():
-    openings = samples()
+    replayables = samples()
 
     async def look() -> None:
-        async with shown(PickerScreen(openings)) as app:
+        async with shown(PickerScreen(replayables)) as app:
             await app.press("tab")
             assert app.focused is app.view.about
             await app.press("tab")
@@ -270,26 +274,26 @@ def test_ten_thousand_are_listed_at_once_and_only_the_seen_ones_are_opened(tmp_p
     few = replayables_of([str(tmp_path)], Wishes())
     opened: list[str] = []
 
-    def watched(opening: Replayable) -> Replayable:
-        real = opening.open
+    def watched(replayable: Replayable) -> Replayable:
+        real = replayable.open
 
         def noted() -> LineSource:
-            opened.append(opening.title)
+            opened.append(replayable.title)
             return real()
 
-        opening.open = noted  # type: ignore[method-assign]
-        return opening
+        replayable.open = noted  # type: ignore[method-assign]
+        return replayable
 
-    openings = [watched(few[0])] + [
+    replayables = [watched(few[0])] + [
         watched(one) for _ in range(50) for one in replayables_of([str(tmp_path)], Wishes())
     ]
 
     async def look() -> None:
-        async with shown(PickerScreen(openings)) as app:
-            assert app.view.list.count() == len(openings) + 1 and len(opened) < 1000
+        async with shown(PickerScreen(replayables)) as app:
+            assert app.view.list.count() == len(replayables) + 1 and len(opened) < 1000
             assert app.sees("looking into")
             await app.press("G")
-            await app.until(lambda: openings[-1].appraisal, "what is seen is looked into first")
+            await app.until(lambda: replayables[-1].appraisal, "what is seen is looked into first")
             assert len(opened) < 5000
             await app.press("escape")
             assert app.results == [None]
@@ -299,13 +303,13 @@ def test_ten_thousand_are_listed_at_once_and_only_the_seen_ones_are_opened(tmp_p
 
 def test_a_large_tape_is_left_for_later(tmp_path: Path):
     path = write_tape(tmp_path / "large.jsonl", make_header("large", "roo-xml"), [b"x" * SMALL])
-    openings = replayables_of([str(path), str(samples_dir() / "roo-xml" / "good-read.jsonl")], Wishes())
+    replayables = replayables_of([str(path), str(samples_dir() / "roo-xml" / "good-read.jsonl")], Wishes())
 
     async def look() -> None:
-        async with shown(PickerScreen(openings)) as app:
-            await app.until(lambda: openings[1].appraisal, "the small one")
+        async with shown(PickerScreen(replayables)) as app:
+            await app.until(lambda: replayables[1].appraisal, "the small one")
             await app.until(lambda: app.sees("✔"), "its sign")
-            assert openings[0].appraisal is None
+            assert replayables[0].appraisal is None
             assert app.sees("· ", "1 MiB: it is looked into when you open it")
             await app.press("enter")
             assert app.results == [0]
@@ -314,10 +318,10 @@ def test_a_large_tape_is_left_for_later(tmp_path: Path):
 
 
 def test_what_cannot_be_opened_says_why(tmp_path: Path):
-    openings = replayables_of([str(tmp_path / "gone.jsonl"), str(samples_dir() / "kimi-k2")], Wishes())
+    replayables = replayables_of([str(tmp_path / "gone.jsonl"), str(samples_dir() / "kimi-k2")], Wishes())
 
     async def look() -> None:
-        async with shown(PickerScreen(openings)) as app:
+        async with shown(PickerScreen(replayables)) as app:
             assert app.sees("✖", "gone.jsonl", "it cannot be opened", "No such file")
             await judged(app)
             await app.press("f")
@@ -332,10 +336,10 @@ def test_a_tape_that_has_grown_is_looked_into_again(tmp_path: Path):
     header, _, rest = whole.partition(b"\n")
     running = header.replace(b'{"tape": 1', b'{"tape": 1, "pid": %d' % os.getpid())
     path.write_bytes(running + b"\n" + rest.partition(b"\n")[0] + b"\n")
-    openings = replayables_of([str(path)], Wishes())
+    replayables = replayables_of([str(path)], Wishes())
 
     async def look(sign: str) -> None:
-        async with shown(PickerScreen(openings)) as app:
+        async with shown(PickerScreen(replayables)) as app:
             await app.until(lambda: app.sees(f"{sign} "), sign)
 
     run(look("◌"))
@@ -355,11 +359,11 @@ def test_hostile_names_texts_and_abouts_are_drawn_and_not_obeyed(
     header = make_header(HOSTILE, "roo-xml", model=HOSTILE, policy={"malformed": HOSTILE})
     write_tape(folder / "b\x1b]0;t\x07\n[bold].jsonl", header, [stream_of(HOSTILE)])
     write_tape(folder / "c.jsonl", make_header(HOSTILE, "roo-xml"), [sse("no json"), stream_of(HOSTILE)])
-    openings = replayables_of([str(tmp_path)], Wishes())
+    replayables = replayables_of([str(tmp_path)], Wishes())
 
     async def look() -> None:
         for size in ALL_SIZES:
-            async with shown(PickerScreen(openings), size) as app:
+            async with shown(PickerScreen(replayables), size) as app:
                 app.theme = theme
                 await judged(app)
                 assert app.seen

@@ -10,7 +10,7 @@ import pytest
 from tests.support.streams import chunk, sse
 from tests.support.views import HOSTILE, SIZES, run, shown, write_tape
 from workbench.tape.format import make_header
-from workbench.ui.screens.session import ChainScreen
+from workbench.ui.screens.session import SessionScreen
 
 
 def call(number: int, arguments: str = '{"path":"a"}', name: str = "read_file") -> bytes:
@@ -49,7 +49,7 @@ def test_calls_beside_their_results(tmp_path: Path, size: tuple[int, int]):
     )
 
     async def look() -> None:
-        async with shown(ChainScreen(tapes, tapes[1]), size) as app:
+        async with shown(SessionScreen(tapes, tapes[1]), size) as app:
             await app.until(lambda: app.sees("3 calls in 3 exchanges", "1 with trouble"), "the list")
             lines = [line for line in app.seen if "read_file" in line]
             assert ["✔" in line for line in lines] == [True, False, False]
@@ -73,7 +73,7 @@ def test_tapes_that_are_none_and_a_session_without_calls(tmp_path: Path):
     ]
 
     async def look() -> None:
-        async with shown(ChainScreen(tapes)) as app:
+        async with shown(SessionScreen(tapes)) as app:
             await app.until(lambda: app.sees("there are no calls", "2 tapes could not be read"), "the end")
             await app.press("enter", "e", "escape")
             assert app.results == [None]
@@ -88,7 +88,7 @@ def test_a_hostile_session(tmp_path: Path, size: tuple[int, int]):
     )
 
     async def look() -> None:
-        async with shown(ChainScreen(tapes), size) as app:
+        async with shown(SessionScreen(tapes), size) as app:
             await app.until(lambda: app.sees("1 call in 2 exchanges"), "the list")
             await app.press("down", "end", "c", "y")
             assert app.seen and app.is_running

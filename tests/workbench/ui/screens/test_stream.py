@@ -188,7 +188,7 @@ async def test_the_clipboard_gets_the_row(library: Path):
 
 @pytest.mark.parametrize(
     ("key", "name"),
-    [("enter", "DetailScreen"), ("r", "RequestScreen"), ("t", "TableScreen"), ("s", "ChainScreen"),
+    [("enter", "DetailScreen"), ("r", "RequestScreen"), ("t", "TableScreen"), ("s", "SessionScreen"),
      ("question_mark", "HelpScreen")],
 )  # fmt: skip
 async def test_each_view_opens_and_closes(library: Path, key: str, name: str):

@@ -10,7 +10,7 @@ from workbench.replay.player import Pane
 from workbench.ui.screens.detail import DetailScreen
 from workbench.ui.screens.edit import EditScreen
 from workbench.ui.screens.request import RequestScreen
-from workbench.ui.screens.session import ChainScreen
+from workbench.ui.screens.session import SessionScreen
 from workbench.ui.screens.table import TableScreen
 from workbench.ui.screens.view import HelpScreen, ViewScreen
 from workbench.ui.widgets.textpane import TextPane
@@ -18,7 +18,7 @@ from workbench.ui.widgets.textpane import TextPane
 
 @pytest.mark.parametrize(
     "kind",
-    [DetailScreen, TableScreen, RequestScreen, ChainScreen, HelpScreen, EditScreen, ViewScreen, TextPane],
+    [DetailScreen, TableScreen, RequestScreen, SessionScreen, HelpScreen, EditScreen, ViewScreen, TextPane],
 )
 def test_every_binding_explains_itself(kind: type[Screen]):
     own = [
