@@ -133,7 +133,7 @@ class Demo:
         self.library: Path
         self.first_tape: Path
         self.proxy: ProxyChild | None = None
-        self._traffic: asyncio.subprocess.Process | None = None
+        self.traffic: asyncio.subprocess.Process | None = None  # the models and their clients
 
     async def __aenter__(self) -> Self:
         self.library = _library(self.keep)
@@ -141,12 +141,12 @@ class Demo:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._traffic is not None and self._traffic.returncode is None:
-            self._traffic.terminate()
+        if self.traffic is not None and self.traffic.returncode is None:
+            self.traffic.terminate()
         if self.proxy is not None:
             await self.proxy.stop(_PATIENCE)
-        if self._traffic is not None:
-            await _over(self._traffic)
+        if self.traffic is not None:
+            await _over(self.traffic)
         if self.keep is None:
             shutil.rmtree(self.library, ignore_errors=True)
 
@@ -156,23 +156,23 @@ class Demo:
             return None
         upstream = await self._start_traffic()
         settings = self.library / SETTINGS
-        settings.write_text("\n".join(_settings(upstream)), encoding="utf-8")
+        settings.write_text("\n".join(proxy_settings(upstream)), encoding="utf-8")
         self.proxy = ProxyChild(self.library, ("--port", "0"), _environment(settings))
         await self.proxy.start()
         return self.proxy
 
     async def _start_traffic(self) -> str:
         flags = [] if self.keep is not None else [TEMPORARY]
-        self._traffic = await asyncio.create_subprocess_exec(
+        self.traffic = await asyncio.create_subprocess_exec(
             *child_command("workbench.demo.traffic", str(self.library), *flags),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             start_new_session=True,
         )
-        assert self._traffic.stdout is not None
+        assert self.traffic.stdout is not None
         try:
-            line = await asyncio.wait_for(self._traffic.stdout.readline(), _START)
+            line = await asyncio.wait_for(self.traffic.stdout.readline(), _START)
         except TimeoutError:
             line = b""
         if not line:
@@ -193,7 +193,8 @@ def _library(keep: Path | None) -> Path:
     return keep
 
 
-def _settings(upstream: str) -> Iterator[str]:
+def proxy_settings(upstream: str) -> Iterator[str]:
+    """The lines of the proxy's configuration file: every model is an upstream, with its dialect."""
     yield 'keep_bytes = "64 MiB"'
     yield "heartbeat = 2"
     for model, dialect in read_script().dialects.items():

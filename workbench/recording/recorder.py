@@ -213,8 +213,13 @@ class Recorder:
         busy = self._busy_since
         stalled = 0.0 if busy is None else time.monotonic() - busy
         if self._backlog.overrun or stalled > _STALLED:
-            return f"the disk of {self.library} is too slow: {self._backlog.size} bytes wait to be written"
+            return f"the disk of {self.library} is too slow: {self.waiting_bytes} bytes wait to be written"
         return None
+
+    @property
+    def waiting_bytes(self) -> int:
+        """About how much memory is taken by what is not written yet."""
+        return self._backlog.size
 
     @property
     def index_problem(self) -> str | None:

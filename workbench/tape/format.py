@@ -231,7 +231,7 @@ def _at(t: float) -> dict[str, Any]:
 
 
 def _data(kind: DataKind, t: float, data: bytes, by: str | None = None) -> dict[str, Any]:
-    value = _at(t)
+    value: dict[str, Any] = {"t": round(t, 6)}  # not _at(): this is the frequent line
     try:
         value[kind] = data.decode()
     except UnicodeDecodeError:

@@ -139,12 +139,12 @@ def test_nothing_at_all_is_explained(replay: Replay, monkeypatch: pytest.MonkeyP
         def isatty(self) -> bool:
             return True
 
-    from workbench.cli.replay import _piped
+    from workbench.cli.replay import replay as command
     from workbench.errors import UserError
 
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Typed()))
     with pytest.raises(UserError, match="workbench replay samples"):
-        _piped()
+        command([], False, None, None, [], None, None)
 
 
 # With a terminal

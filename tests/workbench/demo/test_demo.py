@@ -29,7 +29,7 @@ from workbench.demo.conversations import (
     recut,
     said,
 )
-from workbench.demo.launch import SESSION, TIPS, Demo, Tips, _settings
+from workbench.demo.launch import SESSION, TIPS, Demo, Tips, proxy_settings
 from workbench.demo.traffic import Client, Upstream, assembled
 from workbench.errors import UserError
 from workbench.files import samples_dir
@@ -91,7 +91,7 @@ async def _play_everything(folder: Path) -> Path:
     library = folder / "library"
     conversations = [replace(one, leaves=one.leaves and 0.4) for one in CONVERSATIONS]
     async with Upstream(conversations, pace=0.05) as upstream:
-        (folder / "demo.toml").write_text("\n".join(_settings(upstream.url)))
+        (folder / "demo.toml").write_text("\n".join(proxy_settings(upstream.url)))
         child = ProxyChild(
             library, ("--port", "0"), os.environ | {"WORKBENCH_CONFIG": str(folder / "demo.toml")}
         )
@@ -247,8 +247,8 @@ def test_live_traffic_comes_in_and_everything_ends(folder: Path, monkeypatch: py
     async def story() -> tuple[Path, list[int]]:
         async with Demo() as demo:
             child = await demo.go_live()
-            assert child is not None and child.pid is not None and demo._traffic is not None
-            first = {child.pid, demo._traffic.pid}
+            assert child is not None and child.pid is not None and demo.traffic is not None
+            first = {child.pid, demo.traffic.pid}
             await until(lambda: len({row.session for row in rows_of(demo.library)}) >= 4, "parallel sessions")
             dialects = set(SCRIPT.dialects.values()) - {"passthrough"}
             await until(lambda: {row.dialect for row in rows_of(demo.library)} >= dialects, "all dialects")
@@ -272,7 +272,7 @@ from workbench.demo.launch import Demo
 async def main():
     async with Demo() as demo:
         child = await demo.go_live()
-        print(demo.library, child.pid, demo._traffic.pid, flush=True)
+        print(demo.library, child.pid, demo.traffic.pid, flush=True)
         await asyncio.Event().wait()
 
 asyncio.run(main())

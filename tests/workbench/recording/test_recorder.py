@@ -371,7 +371,7 @@ def test_what_is_larger_than_the_queue_goes_alone(recorder: MakeRecorder):
     one = recorder(queue_bytes=1000)
     recording = one.begin(header(request={"messages": [{"content": "x" * 5000}]}))
     wait_for(recording.path.exists)
-    wait_for(lambda: one._backlog.size == 0)
+    wait_for(lambda: one.waiting_bytes == 0)
     recording.read(1, b"y" * 5000)
     recording.end(2, "done")
     assert one.close()
