@@ -7,9 +7,10 @@ make no difference, always on the same ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
+from _pytest.mark import ParameterSet
 
 T = TypeVar("T")
 
@@ -35,9 +36,15 @@ def some(rows: Iterable[T], count: int) -> list[T]:
     return [every[at * len(every) // count] for at in range(count)]
 
 
-def only_exhaustive(rows: Sequence[T], quick: Sequence[T]) -> list[object]:
+def only_exhaustive(rows: Sequence[Any], quick: Sequence[Any]) -> list[Any]:
     """Rows for `parametrize`, of which the quick tier has only these."""
-    return [row if row in quick else pytest.param(row, marks=pytest.mark.exhaustive) for row in rows]
+    assert all(row in rows for row in quick), quick
+    return [row if row in quick else _marked(row) for row in rows]
+
+
+def _marked(row: Any) -> ParameterSet:
+    values = row if isinstance(row, tuple) else (row,)
+    return pytest.param(*values, marks=pytest.mark.exhaustive)
 
 
 def each(rows: Iterable[T], check: Callable[[T], object]) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
+import sys
 from pathlib import Path
 
 import pytest
+
+from tests.support.commands import Run, RunCommand
+from workbench.cli.main import main
 
 
 @pytest.fixture
@@ -19,3 +24,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(work)
     return work
+
+
+@pytest.fixture
+def run(
+    folder: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> RunCommand:
+    """The command in this process, in an empty folder: the same code, without the start of a process."""
+
+    def run(*args: object, stdin: bytes = b"") -> Run:
+        monkeypatch.setattr(sys, "argv", ["workbench", *map(str, args)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        with pytest.raises(SystemExit) as exit:
+            main()
+        out, err = capfdbinary.readouterr()
+        assert b"Traceback" not in err
+        return Run(exit.value.code, out, err.decode())
+
+    return run

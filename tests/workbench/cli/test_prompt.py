@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.support.streams import JSON, tool
+from tests.support.tiers import only_exhaustive
 from transformer import BUILTIN_TEMPLATES, prompt_for, transform_request
 from workbench.analysis import requests as costs
 from workbench.analysis.requests import Cost, tool_costs
@@ -288,8 +289,13 @@ def test_mistakes_are_said_and_exit_with_2(run: RunCommand, args: list[str], sai
     assert err.startswith("workbench: ") and said in err
 
 
-@pytest.mark.parametrize("out", ["body", "system", "diff"])
-@pytest.mark.parametrize("colour", [True, False])
+@pytest.mark.parametrize(
+    ("out", "colour"),
+    only_exhaustive(
+        [(out, colour) for out in ("body", "system", "diff") for colour in (True, False)],
+        quick=[("diff", True), ("body", False)],
+    ),
+)
 def test_a_terminal_gets_colours_and_no_escapes_but_ours(tmp_path: Path, out: str, colour: bool):
     evil = REQUEST | {
         "messages": [{"role": "system", "content": "a\x1b]0;owned\x07\u202e"}],

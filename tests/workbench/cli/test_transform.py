@@ -1,112 +1,32 @@
-"""The command, run as a user runs it: real files, exit codes, both output streams."""
+"""`workbench transform`: every kind of input, every kind of output."""
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import pty
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
+from tests.support.commands import (
+    BAD,
+    CALLED,
+    GOOD,
+    READ_FILE,
+    REQUEST,
+    RunCommand,
+    completion,
+    stream,
+    tape,
+)
 from tests.support.project import ROOT
-from transformer import DIALECTS
-from transformer.sse import DONE, encode
-from workbench import __version__
-from workbench.cli.main import app, main
 from workbench.tape.format import Tape, dump_tape, end_line, make_header, read_line
 
 COMMAND = [sys.executable, "-m", "workbench"]
-
-READ_FILE = {
-    "type": "function",
-    "function": {
-        "name": "read_file",
-        "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
-    },
-}
-REQUEST = {"model": "m", "stream": True, "messages": [], "tools": [READ_FILE]}
-GOOD = "Let me see.\n\n<read_file>\n<path>naïve 🙂.py</path>\n</read_file>"
-BAD = "Let me see.\n\n<read_file>\n<path>a.py\n</read_file>"
-
-
-@dataclass
-class Run:
-    """What one run of the command left behind."""
-
-    code: object
-    out: bytes
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-    @property
-    def answer(self) -> tuple[str | None, list[tuple[str, Any]], str]:
-        """Content, calls and finish_reason of `--out message`."""
-        (choice,) = self.json["choices"]
-        message = choice["message"]
-        calls = [call["function"] for call in message.get("tool_calls", [])]
-        return (
-            message["content"],
-            [(call["name"], json.loads(call["arguments"])) for call in calls],
-            choice["finish_reason"],
-        )
-
-
-CALLED = ("Let me see.", [("read_file", {"path": "naïve 🙂.py"})], "tool_calls")
-RunCommand = Callable[..., Run]
-
-
-@pytest.fixture
-def run(
-    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
-) -> RunCommand:
-    """The command in this process, in an empty folder: the same code, without the start of a process."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*args: object, stdin: bytes = b"") -> Run:
-        monkeypatch.setattr(sys, "argv", ["workbench", *map(str, args)])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        with pytest.raises(SystemExit) as exit:
-            main()
-        out, err = capfdbinary.readouterr()
-        assert b"Traceback" not in err
-        return Run(exit.value.code, out, err.decode())
-
-    return run
-
-
-def stream(text: str) -> bytes:
-    pieces = [text[at : at + 5] for at in range(0, len(text), 5)]
-    deltas: list[dict[str, Any]] = [
-        {"index": 0, "delta": {"content": piece}, "finish_reason": None} for piece in pieces
-    ]
-    deltas.append({"index": 0, "delta": {}, "finish_reason": "stop"})
-    head: dict[str, Any] = {"id": "c1", "object": "chat.completion.chunk", "created": 5, "model": "m"}
-    return b": hello\n\n" + b"".join(encode({**head, "choices": [delta]}) for delta in deltas) + DONE
-
-
-def completion(text: str) -> bytes:
-    message = {"role": "assistant", "content": text}
-    choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": "stop"}
-    body = {"id": "c1", "object": "chat.completion", "created": 5, "model": "m", "choices": [choice]}
-    return json.dumps(body, indent=1).encode()
-
-
-def tape(text: str, *, data: bytes | None = None, **header: Any) -> bytes:
-    data = stream(text) if data is None else data
-    lines = [read_line(at / 100, data[at : at + 7]) for at in range(0, len(data), 7)]
-    given = {"dialect": "roo-xml", "ids": "seed", "now": 7, "request": REQUEST, **header}
-    return dump_tape(Tape(make_header("a test", **given), (*lines, end_line(9, "done"))))
 
 
 KINDS: dict[str, Callable[[str], bytes]] = {
@@ -302,27 +222,6 @@ BAD_USAGE: list[tuple[list[str], str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    "args",
-    [
-        ["transform", "gone", "-d", "roo-xml"],
-        ["prompt"],
-        ["dialects", "roo"],
-        ["config", "--port", "99999"],
-        ["serve", "--set", "calls"],
-        ["library", "rebuild", "--library", "gone"],
-        ["connect", "curl", "--url", "gone"],
-        ["attach"],
-        ["--set", "calls"],
-    ],
-)
-def test_the_app_itself_says_it_with_the_same_exit_code(args: list[str], run: RunCommand):
-    result = CliRunner().invoke(app, args)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith("workbench: ")
-    assert (run(*args).code, run(*args).err) == (2, result.stderr)
-
-
 def test_a_request_that_offers_no_tools_is_passed_through(run: RunCommand):
     Path("body.json").write_text('{"model": "m", "messages": []}')
     result = run(
@@ -364,171 +263,6 @@ def test_a_tape_that_asks_for_the_impossible_is_exit_2(run: RunCommand, header: 
     result = run("transform", stdin=tape(GOOD, **header))
     assert (result.code, result.out) == (2, b"")
     assert says in result.err
-
-
-def test_dialects_lists_them(run: RunCommand):
-    result = run("dialects")
-    assert result.code == 0
-    assert [line.split()[0] for line in result.out.decode().splitlines()] == list(DIALECTS)
-
-
-@pytest.mark.parametrize("name", DIALECTS)
-def test_the_table_has_every_pair(run: RunCommand, name: str):
-    result = run("dialects", name)
-    assert result.code == 0
-    dialect = DIALECTS[name]
-    rows = result.out.decode().splitlines()[4:]
-    assert sum(map(bool, rows)) == sum(map(len, dialect.transitions.values()))
-    for (state, token), rules in dialect.transitions.items():
-        for rule in rules:
-            assert any(
-                row.startswith(state) and token in row and rule.condition in row and rule.why in row
-                for row in rows
-            )
-
-
-@pytest.mark.parametrize("name", DIALECTS)
-def test_the_diagram_has_every_state_and_step(run: RunCommand, name: str):
-    result = run("dialects", name, "--mermaid")
-    assert result.code == 0
-    first, *lines = result.out.decode().splitlines()
-    assert first == "stateDiagram-v2"
-    dialect = DIALECTS[name]
-    rules = [(state, rule) for (state, _), rules in dialect.transitions.items() for rule in rules]
-    arrows = {(state, rule.to, rule.condition, rule.name) for state, rule in rules}
-    assert sum(" --> " in line for line in lines) == len(arrows) + 1
-    tokens = [line.partition(" : ")[2].partition(" / ")[0].partition(" [")[0] for line in lines]
-    assert sum(len(names.split(", ")) for names in tokens if names) == len(rules)
-    assert sum(" : " in line and " [" in line for line in lines) == sum(bool(arrow[2]) for arrow in arrows)
-
-
-@pytest.mark.parametrize(
-    ("args", "says"),
-    [(["kimi"], "did you mean kimi-k2?"), (["--mermaid"], "--mermaid draws one dialect"), (["a", "b"], "b")],
-)
-def test_dialects_used_badly(run: RunCommand, args: list[str], says: str):
-    result = run("dialects", *args)
-    assert (result.code, result.out) == (2, b"")
-    assert says in result.err
-
-
-DIALECT_MODULE = """
-from dataclasses import replace
-from transformer.dialects import DIALECTS
-
-MINE = replace(DIALECTS["roo-xml"], name="mine")
-NUMBER = 5
-"""
-
-
-@pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The name of a module with a dialect that nobody has registered, nor imported yet."""
-    (tmp_path / "path").mkdir()
-    (tmp_path / "path" / "own_dialects.py").write_text(DIALECT_MODULE)
-    monkeypatch.syspath_prepend(tmp_path / "path")
-    yield "own_dialects"
-    sys.modules.pop("own_dialects", None)
-
-
-def test_a_dialect_of_a_module(run: RunCommand, module: str):
-    name = f"{module}:MINE"
-    Path("tools.json").write_text(json.dumps([READ_FILE]))
-    result = run("transform", "-d", name, "--tools", "tools.json", "--out", "message", stdin=GOOD.encode())
-    assert (result.code, result.answer) == (0, CALLED)
-    assert run("dialects", name).out.startswith(b"mine: ")
-    assert run("prompt", "--template", name).out == run("prompt", "--template", "roo-xml").out
-    Path("workbench.toml").write_text(f'dialect = "{name}"\n[prompts]\n"{name}" = "mine.jinja"')
-    settings = run("config", "--json", "--upstream", "http://127.0.0.1:1").json["settings"]
-    assert settings["upstreams.default.dialect"]["value"] == name
-    assert settings["prompts"]["value"] == {name: "mine.jinja"}
-
-
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        ("{module}:NONE", "the dialect '{module}:NONE' cannot be loaded: module"),
-        ("{module}:NUMBER", "'{module}:NUMBER' is not a Dialect"),
-        ("no.such:MINE", "the dialect 'no.such:MINE' cannot be loaded: No module named 'no'"),
-        ("roo-xml:", "there is no dialect 'roo-xml:'"),
-    ],
-)
-def test_a_dialect_that_cannot_be_loaded(run: RunCommand, module: str, name: str, says: str):
-    name, says = name.format(module=module), says.format(module=module)
-    for result in (run("transform", "-d", name, stdin=b"x"), run("serve", "-d", name)):
-        assert (result.code, result.out) == (2, b"")
-        assert says in result.err and "module:NAME is a Dialect" in result.err
-    Path("workbench.toml").write_text(f'[upstreams.x]\nurl = "http://127.0.0.1:1"\ndialect = "{name}"')
-    assert f"workbench.toml, [upstreams.x]: dialect: {says}" in run("config").err
-
-
-def test_a_tape_has_no_module_imported(run: RunCommand, module: str):
-    name = f"{module}:MINE"
-    result = run("transform", stdin=tape(GOOD, dialect=name))
-    assert (result.code, result.out) == (2, b"")
-    assert f"the tape's dialect is '{name}', which is not loaded: --dialect {name} loads it" in result.err
-    assert module not in sys.modules
-    assert run("transform", "-d", name, stdin=tape(GOOD, dialect=name)).code == 0
-    assert run("transform", stdin=tape(GOOD, dialect=name)).code == 0, "somebody has named it"
-
-
-def test_version_help_and_unknown_commands(run: RunCommand):
-    assert run("--version").out.decode() == f"workbench {__version__}\n"
-    shown = run("--help")
-    assert shown.code == 0
-    assert b"transform" in shown.out
-    assert b"dialects" in shown.out
-    assert run("transform", "--help").code == 0
-    assert run("translate").code == 2
-    alone = run()  # on a terminal this is the screen
-    assert alone.code == 0 and b"workbench demo" in alone.out
-    assert run("--upstream", "http://127.0.0.1:1").code == 2
-
-
-def test_a_bug_is_a_message_and_no_traceback(run: RunCommand, monkeypatch: pytest.MonkeyPatch):
-    def broken(*_: object) -> int:
-        raise KeyError("\x1b[2J")
-
-    monkeypatch.setattr("workbench.cli.main.transform", broken)
-    result = run("transform", "x")
-    assert result.code == 2
-    assert "bug in workbench: KeyError" in result.err
-    assert "\x1b" not in result.err
-
-
-def test_the_real_process_works_in_a_pipe(tmp_path: Path):
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    given = tape(GOOD)
-    process = subprocess.run(
-        [*COMMAND, "transform"], input=given, capture_output=True, cwd=tmp_path, env=env, check=False
-    )
-    assert (process.returncode, process.stderr) == (0, b"")
-    assert process.stdout.endswith(DONE)
-
-
-@pytest.mark.parametrize("command", ["transform t.jsonl --out trace | head -c 1", "transform t.jsonl >&-"])
-def test_a_reader_that_leaves_is_no_error(tmp_path: Path, command: str):
-    (tmp_path / "t.jsonl").write_bytes(tape(GOOD * 40))
-    script = f"set -o pipefail; {sys.executable} -m workbench {command}"
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    process = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, check=False)
-    assert process.stderr.decode().count("workbench:") == 0
-    assert b"Traceback" not in process.stderr
-    assert b"Exception" not in process.stderr
-    assert process.returncode in (0, 1)
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_full_disk_is_a_message(tmp_path: Path):
-    with open("/dev/full", "wb") as full:
-        process = subprocess.run(
-            [*COMMAND, "transform"],
-            input=tape(GOOD), stdout=full, stderr=subprocess.PIPE, cwd=ROOT, check=False,
-        )  # fmt: skip
-    assert process.returncode == 2
-    assert process.stderr.decode().splitlines() == [
-        "workbench: cannot write the output: No space left on device"
-    ]
 
 
 def on_a_terminal(args: list[str], stdin: bytes | None, env: dict[str, str]) -> tuple[int, str]:
