@@ -30,9 +30,7 @@ def configure(folder: Path, text: str) -> None:
     (folder / "workbench.toml").write_text(text)
 
 
-def test_the_template_is_used_and_a_change_takes_effect(
-    prompt: RunCommand, folder: Path
-) -> None:
+def test_the_template_is_used_and_a_change_takes_effect(prompt: RunCommand, folder: Path) -> None:
     configure(folder, 'dialect = "roo-xml"\n[prompts]\nroo-xml = "mine/first.jinja"\n')
     (folder / "mine").mkdir()
     template = folder / "mine" / "first.jinja"
@@ -62,9 +60,7 @@ def test_the_environment_may_name_the_file(
     assert found.out == b"from elsewhere\n"
 
 
-def test_a_failing_template_is_named_with_its_line(
-    prompt: RunCommand, folder: Path
-) -> None:
+def test_a_failing_template_is_named_with_its_line(prompt: RunCommand, folder: Path) -> None:
     configure(folder, 'dialect = "roo-xml"\n[prompts]\nroo-xml = "mine.jinja"\n')
     (folder / "mine.jinja").write_text("fine\n{% for %}")
     found = prompt()
