@@ -54,12 +54,12 @@ class Stepper:
         self._frames = Frames(app)
 
     @property
-    def view(self) -> Any:
-        return self._app.screen.view  # type: ignore[attr-defined]
+    def model(self) -> Any:
+        return self._app.screen.model  # type: ignore[attr-defined]
 
     @property
     def last(self) -> int:
-        return int(self.view.player.steps) - 1
+        return int(self.model.player.steps) - 1
 
     async def until(self, condition: Callable[[], Any], what: str) -> None:
         end = perf_counter() + 300
@@ -85,14 +85,14 @@ class Stepper:
 
     async def jump(self, step: int) -> Cost:
         """The same for a click on the bar, or a line that was entered: the line itself costs extra."""
-        return await self._cost(lambda: self.view.move_to(step))
+        return await self._cost(lambda: self.model.move_to(step))
 
     async def _cost(self, act: Callable[[], object]) -> Cost:
-        before, frames = self.view.step, self._frames.count
+        before, frames = self.model.step, self._frames.count
         begin = perf_counter(), process_time()
         act()
         # Nothing is asked again and again meanwhile: that would be the most expensive part.
-        while self.view.step == before or self._frames.count == frames:
+        while self.model.step == before or self._frames.count == frames:
             await asyncio.wait_for(self._next_frame(), 10)
         await self.quiet()
         wall, cpu = self._frames.last
@@ -103,25 +103,23 @@ class Stepper:
         await self._frames.one.wait()
 
     async def walk(self, start: int, key: str, steps: int) -> list[Cost]:
-        self.view.move_to(start)
+        self.model.move_to(start)
         await self.quiet()
         return [await self.press(key) for _ in range(steps)]
 
     async def wander(self, steps: int) -> list[Cost]:
         dice = random.Random("replay")
         places = [dice.randrange(1, self.last) for _ in range(steps)]
-        return [await self.jump(step) for step in places if step != self.view.step]
+        return [await self.jump(step) for step in places if step != self.model.step]
 
 
 async def step_through(tape: Path, steps: int) -> dict[str, list[Cost]]:
     app = ReplayApp(replayables_of([str(tape)], Wishes()), pick=False)
     async with app.run_test(size=SIZE):
         stepper = Stepper(app)
-        await stepper.until(lambda: hasattr(app.screen, "view"), "the replay screen")
-        await stepper.until(lambda: stepper.view.player is not None, "the header")
-        await stepper.until(
-            lambda: stepper.view.player.complete and not stepper.view.source.behind, "all of it"
-        )
+        await stepper.until(lambda: hasattr(app.screen, "model"), "the replay screen")
+        await stepper.until(lambda: stepper.model.player is not None, "the header")
+        await stepper.until(lambda: stepper.model.player.complete and not stepper.model.busy, "all of it")
         await stepper.quiet()
         await stepper.walk(0, "right", 3)  # the first ones cost more, wherever they are
         middle, last = stepper.last // 2, stepper.last
