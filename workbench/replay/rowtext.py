@@ -34,15 +34,15 @@ def decoded(data: bytes | bytearray) -> str:
 def read_parts(player: Player, read: int, step: int | None = None) -> list[ReadPart]:
     """A read as framing and what is said, in turns, as far as that was known at a step; None means: now."""
     start, end = player.starts[read], player.read_end(read)
-    runs: list[ReadPart] = []
+    parts: list[ReadPart] = []
     at = start
     for begin, stop in _said(player, read, start, end, step):
         begin, stop = max(begin, at), min(stop, end)
         if begin < stop:
-            runs += [ReadPart(at, begin, False), ReadPart(begin, stop, True)]
+            parts += [ReadPart(at, begin, False), ReadPart(begin, stop, True)]
             at = stop
-    runs.append(ReadPart(at, end, False))
-    return [run for run in runs if run.start < run.end]
+    parts.append(ReadPart(at, end, False))
+    return [part for part in parts if part.start < part.end]
 
 
 def _said(player: Player, read: int, start: int, end: int, step: int | None) -> Iterator[tuple[int, int]]:
@@ -82,7 +82,7 @@ def read_text(player: Player, read: int) -> str:
 
 def said_in(player: Player, read: int) -> list[str]:
     """The texts in a read, without their framing."""
-    return [decoded(player.data[run.start : run.end]) for run in read_parts(player, read) if run.says]
+    return [decoded(player.data[part.start : part.end]) for part in read_parts(player, read) if part.says]
 
 
 def line_text(line: Line) -> str:

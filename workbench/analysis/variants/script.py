@@ -22,7 +22,7 @@ from workbench.replay.player import Pane, Player
 from workbench.tape.format import Line, Tape, dump_tape, end_line, make_header, read_line
 
 
-class _Wanted(NamedTuple):
+class _Cuts(NamedTuple):
     """How the reads shall be cut."""
 
     merged: set[int]  # reads that come with the next one
@@ -35,37 +35,37 @@ def recut(lines: Sequence[Line], edits: Sequence[Edit], changes: Sequence[Change
     if not edits and not any(isinstance(change, Cut | Merge | Split) for change in changes):
         return lines
     reads = {at: line.data for at, line in enumerate(lines) if line.kind == "read"}
-    wanted = _wanted(list(accumulate(map(len, reads.values()))), changes)
+    cuts = _cuts_of(list(accumulate(map(len, reads.values()))), changes)
     edited = Edits(b"".join(reads.values()), edits)
-    new = _with_reads(lines, reads, edited, wanted)
+    new = _with_reads(lines, reads, edited, cuts)
     if not reads and edited.data:
         new = _with_first_read(new, edited.data)
-    if wanted.cut is None:
+    if cuts.cut is None:
         return new
-    return _cut(new, edited.moved(wanted.cut) if wanted.cut else 0)
+    return _cut(new, edited.moved(cuts.cut) if cuts.cut else 0)
 
 
-def _wanted(ends: list[int], changes: Iterable[Change]) -> _Wanted:
+def _cuts_of(ends: list[int], changes: Iterable[Change]) -> _Cuts:
     size = ends[-1] if ends else 0
     boundaries = {0, *ends}
-    wanted = _Wanted(set(), [], None)
+    cuts = _Cuts(set(), [], None)
     for change in changes:
         match change:
             case Merge(read):
                 if not 0 <= read < len(ends) - 1:
                     raise UserError(f"there is no read after read {read + 1} that it could be joined with")
-                wanted.merged.add(read)
+                cuts.merged.add(read)
             case Split(byte):
                 if byte in boundaries:
                     raise UserError(f"a read begins or ends at byte {byte} already; choose one inside a read")
                 _check(byte, size)
-                wanted.splits.append(byte)
+                cuts.splits.append(byte)
                 boundaries.add(byte)
             case Cut(byte):
                 _check(byte, size)
-                wanted = wanted._replace(cut=byte if wanted.cut is None else min(byte, wanted.cut))
-    wanted.splits.sort()
-    return wanted
+                cuts = cuts._replace(cut=byte if cuts.cut is None else min(byte, cuts.cut))
+    cuts.splits.sort()
+    return cuts
 
 
 def _check(byte: int, size: int) -> None:
@@ -73,9 +73,7 @@ def _check(byte: int, size: int) -> None:
         raise UserError(f"there is no byte {byte}: upstream sent {size} of them")
 
 
-def _with_reads(
-    lines: Sequence[Line], reads: Mapping[int, bytes], edited: Edits, wanted: _Wanted
-) -> list[Line]:
+def _with_reads(lines: Sequence[Line], reads: Mapping[int, bytes], edited: Edits, cuts: _Cuts) -> list[Line]:
     """A read that is joined with the next one comes with it; one that has nothing left does not come."""
     new: list[Line] = []
     end = done = 0  # of the read, in the old bytes; what is given out of the new ones
@@ -87,8 +85,8 @@ def _with_reads(
             continue
         number += 1
         start, end = end, end + len(old)
-        splits = wanted.splits[bisect_right(wanted.splits, start) : bisect_right(wanted.splits, end)]
-        for boundary in splits if number in wanted.merged else [*splits, end]:
+        splits = cuts.splits[bisect_right(cuts.splits, start) : bisect_right(cuts.splits, end)]
+        for boundary in splits if number in cuts.merged else [*splits, end]:
             place = edited.moved(boundary)
             data, done = edited.data[done:place], place
             if data or not old:
@@ -167,8 +165,8 @@ def apply(script: Script, player: Player, changes: Sequence[Change]) -> Script:
 
 _VARIANT = re.compile(r"\.variant(?:-[0-9]+)?\Z")
 _PASTED = "text"
-# A variant has its own, or none: nobody is writing it any more.
-_NOT_OURS = ("tape", "about", "pid", "id", "variant_of")
+# A variant has its own of these, or none: nobody is writing it any more.
+_NOT_COPIED = ("tape", "about", "pid", "id", "variant_of")
 
 
 def save_variant(script: Script, source: Path | None, changes: Sequence[Change]) -> Path:
@@ -213,7 +211,7 @@ def _written(folder: Path, script: Script, source: Path | None, changes: Sequenc
 
 def _header(script: Script, path: Path, source: Path | None, changes: Sequence[Change]) -> dict[str, Any]:
     header = script.header
-    kept = {"dialect": None} | {key: value for key, value in header.items() if key not in _NOT_OURS}
+    kept = {"dialect": None} | {key: value for key, value in header.items() if key not in _NOT_COPIED}
     origin = header.get("id") or (source.name if source is not None else header.get("variant_of"))
     # The library knows a tape by what its file is called.
     id = id_of(path.name) if "id" in header else None

@@ -70,6 +70,8 @@ class Edits:
         return start + self._shifts[count] + depth
 
 
+# -- where the texts of an answer stand
+
 CHANNELS = ("content", *REASONING)
 
 
@@ -134,19 +136,19 @@ def value_at(event: Event, path: Path) -> Any:
     return value
 
 
-def places(origin: Player, piece: Piece) -> Iterator[Ranges]:
+def ranges_of(origin: Player, piece: Piece) -> Iterator[Ranges]:
     """The bytes of a piece; once more where upstream says the same in a second field."""
     number, path, first, last = piece
     event = origin.event(number)
     if event is None or first >= last:
         return
-    for one in (path, *_twins(event, path)):
+    for one in (path, *_same_text_elsewhere(event, path)):
         alone = SourceMap()
         alone.add(number, last - first, one, first=first)
         yield resolve(Span(0, "content", 0, last - first, number), alone, [event])
 
 
-def _twins(event: Event, path: Path) -> Iterator[Path]:
+def _same_text_elsewhere(event: Event, path: Path) -> Iterator[Path]:
     """Reasoning in both its fields is one channel for as long as the two are equal."""
     if path[-1] == REASONING[0]:
         twin = (*path[:-1], REASONING[1])
@@ -160,6 +162,8 @@ def literal(text: str) -> bytes:
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return orjson.dumps(whole)[1:-1]
 
+
+# -- a first text in a channel that has said nothing: a stream gets one more event
 
 _META = ("id", "object", "created", "model")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -175,14 +179,11 @@ def first_text(origin: Player, choice: int, channel: str, text: str) -> Edit:
     return put(origin, choice, field, literal(text))
 
 
-# -- a stream gets one more event
-
-
 def _in_stream(origin: Player, choice: int, field: str, literal: bytes) -> Edit:
     newline = _newline(origin)
     new = _event(_meta(origin), choice, field, literal) + 2 * newline
     for event in _whole_events(origin):
-        if _is_behind(event, choice, field):
+        if _comes_after(event, choice, field):
             return Edit(event.start, event.start, new)
     size = len(origin.data)
     # The last event may lack its blank line, and the new one would become a part of it.
@@ -200,7 +201,7 @@ def _whole_events(origin: Player) -> Iterator[Event]:
         number += 1
 
 
-def _is_behind(event: Event, choice: int, field: str) -> bool:
+def _comes_after(event: Event, choice: int, field: str) -> bool:
     """Text comes before the end of its choice, and reasoning before content."""
     value = value_of(event)
     if not isinstance(value, dict):
@@ -250,14 +251,14 @@ def _event(meta: dict[str, Any], choice: int, field: str, literal: bytes) -> byt
     return b"data: " + head + part + b"]}"
 
 
-# -- a message gets a value, or a member
+# -- the same: a message gets a value, or a member
 
 
 def _in_message(origin: Player, choice: int, field: str, literal: bytes) -> Edit:
     event = origin.event(0)
     if event is None:
         raise UserError("the answer is not whole, so no text can be put into it")
-    for edit in _tries(event.data, _path(event, choice, field), literal):
+    for edit in _candidates(event.data, _path(event, choice, field), literal):
         return edit
     raise UserError(f"the {field} of this answer is not a text and cannot become one")
 
@@ -270,25 +271,27 @@ def _path(event: Event, choice: int, field: str) -> Path:
     raise UserError(f"there is no choice {choice} in this answer")
 
 
-def _tries(data: bytes, path: Path, literal: bytes) -> Iterator[Edit]:
+def _candidates(data: bytes, path: Path, literal: bytes) -> Iterator[Edit]:
     """An empty string, a null, no such member: the first that is found in these bytes at this path."""
     if (empty := locate(data, path)) is not None:
         yield Edit(*empty, literal)
         return
     key = b'"%s"' % str(path[-1]).encode()
     for match in re.finditer(rb"%s\s*:\s*(null)" % key, data):
-        yield from _proved(data, path, Edit(*match.span(1), b'"%s"' % literal))
+        yield from _if_found_again(data, path, Edit(*match.span(1), b'"%s"' % literal))
     for match in re.finditer(rb'"message"\s*:\s*\{(?!\s*\})', data):
-        yield from _proved(data, path, Edit(match.end(), match.end(), b'%s:"%s",' % (key, literal)))
+        yield from _if_found_again(data, path, Edit(match.end(), match.end(), b'%s:"%s",' % (key, literal)))
 
 
-def _proved(data: bytes, path: Path, edit: Edit) -> Iterator[Edit]:
+def _if_found_again(data: bytes, path: Path, edit: Edit) -> Iterator[Edit]:
     """A place was guessed; the text must be found there again."""
     changed = data[: edit.start] + edit.data + data[edit.end :]
     place = locate(changed, path)
     if place is not None and edit.start < place[0] <= place[1] < edit.start + len(edit.data):
         yield edit
 
+
+# -- characters replaced where they stand
 
 _REPLACEMENT = "\ufffd"
 
@@ -315,7 +318,7 @@ def _channel(origin: Player, choice: int, channel: str, hunks: list[Retext]) -> 
     joined = _joined(hunks, len(source))
     if len(source):
         for hunk in joined:
-            yield from _edited(origin, source, _apart(origin, source, hunk))
+            yield from _edited(origin, source, _kept_apart(origin, source, hunk))
     else:
         for hunk in joined:
             if hunk.text:
@@ -338,7 +341,7 @@ def _joined(hunks: Iterable[Retext], size: int) -> list[Retext]:
     return joined
 
 
-def _apart(origin: Player, source: SourceMap, hunk: Retext) -> Retext:
+def _kept_apart(origin: Player, source: SourceMap, hunk: Retext) -> Retext:
     """What stood between two halves of a character must not vanish without a trace: they would become one.
 
     Halves of surrogate pairs and of UTF-8 sequences read as U+FFFD; it is written instead of the first one.
@@ -356,7 +359,7 @@ def _edited(origin: Player, source: SourceMap, hunk: Retext) -> Iterator[Edit]:
         yield from _inserted(origin, source, hunk.start, text)
         return
     for number, piece in enumerate(source.pieces(hunk.start, hunk.end)):
-        for ranges in places(origin, piece):
+        for ranges in ranges_of(origin, piece):
             for at, (start, end) in enumerate(ranges):
                 yield Edit(start, end, b"" if number or at else text)
 
@@ -366,10 +369,12 @@ def _inserted(origin: Player, source: SourceMap, at: int, text: bytes) -> Iterat
     if not text:
         return
     pieces = source.pieces(at - 1, at) if at else source.pieces(0, 1)
-    for ranges in places(origin, pieces[-1 if at else 0]):
+    for ranges in ranges_of(origin, pieces[-1 if at else 0]):
         place = ranges[-1][1] if at else ranges[0][0]
         yield Edit(place, place, text)
 
+
+# -- the changes that make one text of another
 
 _LINE = re.compile(r"[^\n]*+\n|[^\n]+\Z")
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
