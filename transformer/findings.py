@@ -150,10 +150,35 @@ CATALOGUE: Mapping[str, Entry] = {
         "; ",
         "the rest of the answer went on as plain text. This is a bug: please report it with this tape",
     ),
+    # what the client's API cannot say
+    "choice-not-carried": Entry(
+        "warning",
+        "upstream sent a further answer (choice {number})",
+        "; ",
+        "the client got only the first one, for {frontend} knows no more",
+    ),
+    "field-not-carried": Entry(
+        "info", "upstream sent the field {field}", "; ", "{frontend} has no place for it, so it was left out"
+    ),
     # the way to upstream, told by the proxy
     "upstream-fault": Entry("error", "{message}"),
     "tool-choice-refused": Entry("error", "{message}"),
     # the request
+    "tool-left-out": Entry(
+        "warning",
+        "the tool {tool} is of the kind {kind}, which only the makers of the API can run",
+        "; ",
+        "it was left out",
+    ),
+    "item-not-carried": Entry(
+        "warning", "{what} in the history has no place in a chat", "; ", "it was left out"
+    ),
+    "part-not-carried": Entry(
+        "warning", "a part of the type {what} has no place in a chat", "; ", "only its name was sent"
+    ),
+    "field-not-sent": Entry(
+        "info", "the field {field} of the request has no place in a chat", "; ", "it was left out"
+    ),
     "duplicate-tool": Entry("warning", "{tool} is offered more than once", "; ", "{fate}"),
     "tool-not-understood": Entry(
         "warning", "tool {number} of the request is not a function with a name", "; ", "{fate}"

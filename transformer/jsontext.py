@@ -129,3 +129,28 @@ def _shallow(text: str) -> str:
 def begins_object(data: bytes) -> bool:
     """Whether this may be the beginning of a JSON object."""
     return data.removeprefix(BOM_UTF8).lstrip()[:1] == b"{"
+
+
+Object = dict[str, Any]
+_DEEPEST = 100
+
+
+def dumps(obj: Any) -> bytes:
+    """Compact JSON; the slow way for what orjson refuses: huge integers, lone surrogates, depth."""
+    try:
+        return orjson.dumps(obj)
+    except TypeError:
+        pass
+    try:
+        return json.dumps(obj, separators=(",", ":")).encode()
+    except RecursionError:
+        return json.dumps(_pruned(obj, _DEEPEST), separators=(",", ":")).encode()
+
+
+def _pruned(value: Any, levels: int) -> Any:
+    """What nests deeper than any encoder goes is nobody's data: null takes its place."""
+    if isinstance(value, dict):
+        return {key: _pruned(item, levels - 1) for key, item in value.items()} if levels else None
+    if isinstance(value, list):
+        return [_pruned(item, levels - 1) for item in value] if levels else None
+    return value

@@ -6,9 +6,9 @@ stream        one streamed answer: bytes in, bytes out
 events        what an event says, whatever the habits of its server
 answer        all choices, what they share, and the ways in which an answer can end
 choice        one of the answers, with a machine for each channel that is parsed
-chunks        what the client gets, in the envelope of the event that caused it
 whole         the same for an answer that came in one piece
 setting       dialect, policy, tools and ids: fixed before the first byte
+errors        what went wrong, in the shape of OpenAI's error objects
 rescue        the rest of an answer as plain text, when this package itself fails
 
 and what is said about an answer that the client has:

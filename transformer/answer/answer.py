@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from transformer.answer.choice import Choice
-from transformer.answer.chunks import ChunkWriter, Object, as_error, refusal
+from transformer.answer.errors import as_error, refusal
 from transformer.answer.setting import Setting
 from transformer.journal import Journal
+from transformer.jsontext import Object
 from transformer.provenance import Path, Place, SourceMap
 
 Key: TypeAlias = tuple[int, str]  # a choice and a channel of it
@@ -40,7 +41,7 @@ class Answer:
         }
         self.setting = setting
         self.journal = journal
-        self.client = ChunkWriter(made)
+        self.client = setting.writer(made)
         self.choices: dict[int, Choice] = {}
         self.sources: dict[tuple[int, str], SourceMap] = {}
         self.usage: Object | None = None  # the last one, where it waits for the end
@@ -54,6 +55,8 @@ class Answer:
         place = index if type(index) is int else 0
         choice = self.choices.get(place)
         if choice is None:
+            if self.choices and not self.setting.frontend.relays:
+                self.journal.found("choice-not-carried", number=place, frontend=self.setting.frontend.name)
             choice = Choice(place, self.setting, self.client, self.journal, self._number)
             self.choices[place] = choice
         return choice

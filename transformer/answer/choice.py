@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from transformer.answer.chunks import ChunkWriter
 from transformer.answer.setting import Setting, call_ids
+from transformer.frontends.writer import ClientWriter
 from transformer.journal import Journal, Text
 from transformer.jsonscan import JsonScanner
 from transformer.parser.machine import Machine
@@ -36,7 +36,7 @@ class CallIds:
         Where nobody says how ids are made, they are made from the answer's id: no two answers share one.
         """
         why = None
-        if self._setting.dialect.ids == "generated":
+        if self._setting.dialect.ids == "generated" or self._setting.frontend.own_ids:
             id = (self._setting.ids or call_ids(answer))(number)
         elif written and written not in self._used:
             id = written
@@ -175,6 +175,7 @@ class Choice:
     __slots__ = (
         "_fields",
         "_ids",
+        "_left_out",
         "_machines",
         "_natives",
         "_natives_alone",
@@ -192,7 +193,6 @@ class Choice:
         "number",
         "policy",
         "refused",
-        "role_sent",
         "said",
         "setting",
         "tools",
@@ -201,7 +201,7 @@ class Choice:
     )  # fmt: skip
 
     def __init__(
-        self, index: int, setting: Setting, client: ChunkWriter, journal: Journal, number: Callable[[], int]
+        self, index: int, setting: Setting, client: ClientWriter, journal: Journal, number: Callable[[], int]
     ) -> None:
         self.index = index
         self.setting = setting
@@ -217,7 +217,7 @@ class Choice:
         self._ids = CallIds(setting)
         self.message = None if journal.keep == "none" else Message()
         self._whole: dict[int, JsonScanner] = {}  # where there is no message: arguments on their way
-        self.role_sent = False
+        self._left_out: set[str] = set()  # fields that the client's API has no place for
         self.said = False  # some text reached the client
         self.next_index = 0
         self.calls = 0  # that reached the client
@@ -250,7 +250,7 @@ class Choice:
         """A channel that the policy does not parse goes on as it is."""
         parsed = "reasoning" if channel.startswith("reasoning") else channel
         self._offsets[channel] = 0
-        if self.setting.raw or parsed not in (self.policy.channels or ()):
+        if not self.setting.converts or parsed not in (self.policy.channels or ()):
             return None
         return Machine(self.setting.dialect, self, channel)
 
@@ -348,7 +348,7 @@ class Choice:
 
     def _say(self, channel: str, fields: tuple[str, ...], start: int, text: str) -> None:
         self.said = True
-        self._write(dict.fromkeys(fields, text))
+        self.client.text(self.index, fields, text)
         if self.message is not None:
             self.message.say(fields, text)
         if self.journal.all:
@@ -356,10 +356,7 @@ class Choice:
             self.journal.sent(kind, self.index, text, self._span(channel, start, start + len(text)))
 
     def _begin(self, channel: str, op: Begin) -> None:
-        function = {"name": op.name, "arguments": ""}
-        self._write(
-            {"tool_calls": [{"index": op.call, "id": op.id, "type": "function", "function": function}]}
-        )
+        self.client.begin(self.index, op.call, op.id, op.name)
         if self.message is not None:
             self.message.calls[op.call] = MessageCall(op.id, op.name)
         if self.journal.all:
@@ -367,7 +364,6 @@ class Choice:
             self.journal.sent("call", self.index, "", span, op.call, op.name, op.id)
 
     def _arguments(self, channel: str, op: Arguments) -> None:
-        # A call's beginning went before it, so the role has been told.
         self.client.arguments(self.index, op.call, op.text)
         if self.message is not None:
             self.message.calls[op.call].arguments.append(op.text)
@@ -380,6 +376,7 @@ class Choice:
     def _complete(self, m: Machine, op: Complete) -> None:
         """From here on a client may have run the call. JSON that the model wrote itself may be none."""
         self.complete += 1
+        self.client.complete(self.index, op.call)
         if self.message is not None:
             self._check(m, op, self.message.calls[op.call])
 
@@ -399,8 +396,7 @@ class Choice:
 
     def role(self) -> None:
         """Upstream's first delta may hold nothing but the role."""
-        if not self.role_sent:
-            self._write({"content": ""})
+        if self.client.role(self.index):
             self.journal.sent("role", self.index)
 
     def pass_on(self, delta: dict[str, Any]) -> None:
@@ -413,12 +409,18 @@ class Choice:
         elif calls:
             # Where nothing else is kept this is: whether a call is complete decides how a fault ends.
             self._natives_alone.add({"tool_calls": delta["tool_calls"]})
-        self._write(delta)
+        for field in self.client.passed(self.index, delta):
+            self._not_carried(field)
         self.journal.sent("native" if calls else "other", self.index)
+
+    def _not_carried(self, field: str) -> None:
+        if field not in self._left_out:
+            self._left_out.add(field)
+            self.journal.found("field-not-carried", field=field, frontend=self.setting.frontend.name)
 
     def _native(self, calls: list[Any]) -> list[Any]:
         """Calls that upstream sends itself go on unchanged, but for an index that is taken already."""
-        if not self._natives and not self.setting.raw:
+        if not self._natives and self.setting.converts:
             self.journal.found("native-calls")
         return [self._native_call(call, place) for place, call in enumerate(calls)]
 
@@ -431,15 +433,18 @@ class Choice:
             self._natives[index] = max(index, self.next_index)
             self.next_index = self._natives[index] + 1
             self.calls += 1
-            self._ids.use(str(call.get("id")))
+            call = self._own_id(call, index)
+        elif self.setting.frontend.own_ids:
+            call = {key: value for key, value in call.items() if key != "id"}
         ours = self._natives[index]
         return call if ours == index else {**call, "index": ours}
 
-    def _write(self, delta: dict[str, Any]) -> None:
-        if not self.role_sent:
-            self.role_sent = True
-            delta = {"role": "assistant", **delta}
-        self.client.write(self.index, delta)
+    def _own_id(self, call: dict[str, Any], index: int) -> dict[str, Any]:
+        """For a call of upstream's own: some clients must never see an id again."""
+        if self.setting.frontend.own_ids:
+            return {**call, "id": self._ids.give(None, self.number(), index, "")[0]}
+        self._ids.use(str(call.get("id")))
+        return call
 
     def _span(self, channel: str, start: int, end: int) -> Span:
         return Span(self.index, channel, start, end, self.journal.event)
@@ -447,7 +452,7 @@ class Choice:
     # -- how it ends
 
     def _reason(self) -> str:
-        upstream = self.setting.raw or self.policy.finish_reason == "upstream"
+        upstream = not self.setting.converts or self.policy.finish_reason == "upstream"
         said, given = self.upstream_finish, finish_reason(self.upstream_finish, bool(self.calls), upstream)
         why = contradiction(said, given)
         if why is not None:
@@ -461,19 +466,18 @@ class Choice:
             self.client.envelope, self.client.part = self.finish_event
             self.client.shape = None
         reason = self.finished = self._reason()
-        delta: dict[str, Any] = {} if self.role_sent else {"role": "assistant", "content": ""}
-        self.role_sent = True
-        self.client.write(self.index, delta, reason)
+        self.client.finish(self.index, reason)
         self.journal.sent("finish", self.index, reason)
-        if not self.said and not self.calls and not self.setting.raw:
+        if not self.said and not self.calls and self.setting.converts:
             self.journal.found("empty-turn")
 
-    def clone(self, client: ChunkWriter, journal: Journal, number: Callable[[], int]) -> Choice:
+    def clone(self, client: ClientWriter, journal: Journal, number: Callable[[], int]) -> Choice:
         twin = Choice.__new__(Choice)
         for slot in Choice.__slots__:
             setattr(twin, slot, getattr(self, slot))
         twin.client, twin.journal, twin.number = client, journal, number
         twin._fields, twin._offsets, twin._ids = dict(self._fields), dict(self._offsets), self._ids.clone()
+        twin._left_out = set(self._left_out)
         twin._whole = {index: whole.clone() for index, whole in self._whole.items()}
         twin._natives, twin._natives_alone = dict(self._natives), self._natives_alone.clone()
         twin._machines = {c: None if m is None else m.clone(twin) for c, m in self._machines.items()}

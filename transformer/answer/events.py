@@ -9,9 +9,9 @@ from orjson import JSONDecodeError, loads
 
 from transformer.answer.answer import Answer
 from transformer.answer.choice import Choice
-from transformer.answer.chunks import FIELDS, PATIENCE, Object, Shape, learn, openai_usage
+from transformer.frontends.shape import FIELDS, PATIENCE, Shape, learn
 from transformer.journal import Journal
-from transformer.jsontext import has_long_number, parse_leniently
+from transformer.jsontext import Object, has_long_number, parse_leniently
 from transformer.sse import Frame
 
 REASONING = ("reasoning", "reasoning_content")
@@ -47,6 +47,18 @@ def reasoning_of(delta: dict[str, Any]) -> list[tuple[str, tuple[str, ...], str]
         elif text is not None:
             delta[field] = text
     return found
+
+
+def openai_usage(usage: Object) -> Object:
+    """Usage as OpenAI counts it; Qwen's chat counts input and output tokens."""
+    if "prompt_tokens" in usage or not ("input_tokens" in usage or "output_tokens" in usage):
+        return usage
+    given, made, total = (_count(usage.get(f"{word}_tokens")) for word in ("input", "output", "total"))
+    return {"prompt_tokens": given, "completion_tokens": made, "total_tokens": total or given + made}
+
+
+def _count(tokens: object) -> int:
+    return tokens if isinstance(tokens, int) else 0
 
 
 def phase_of(delta: dict[str, Any]) -> tuple[str | None, bool]:

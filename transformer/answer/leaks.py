@@ -189,7 +189,7 @@ def _leak(hit: Hit, field: str, text: str, choice: int, scene: Scene) -> Iterato
     unknown = (
         found == dialect and scene.setting.tools_known and hit.name and hit.name not in scene.setting.tools
     )
-    why = f"the tool {hit.name} was not offered" if unknown and not scene.setting.raw else scene.why
+    why = f"the tool {hit.name} was not offered" if unknown and scene.setting.converts else scene.why
     yield observation("leaked-markers", place, found=found, why=why)
     if found != dialect and (tool := _converted(hit, text, scene)):
         yield observation("other-dialect", place, tool=tool, found=found, dialect=dialect)

@@ -58,7 +58,6 @@ def _plain(broken: StreamTransformer) -> StreamTransformer:
     plain = StreamTransformer(broken.setting.dialect, records="all")
     policy = replace(broken.setting.policy, channels=())
     plain.setting = plain._answer.setting = replace(broken.setting, policy=policy)
-    plain._answer.client._made = dict(broken._answer.client._made)
     return plain
 
 
@@ -80,12 +79,12 @@ def _held(machine: Machine) -> list[tuple[int, int]]:
 
 def _carry_over(broken: StreamTransformer, plain: StreamTransformer) -> None:
     """What the client knows of each choice, so that nothing is said twice and the finish is true."""
-    plain._answer.client.take()
+    plain._answer.client = broken._answer.client.clone()
     plain._journal.findings = broken._journal.findings.clone()
     plain._answer.ended = broken._answer.ended
     for index, old in broken._answer.choices.items():
         new = plain._answer.choice(index)
-        new.role_sent, new.said, new._ids = old.role_sent, old.said, old._ids
+        new.client, new.said, new._ids = plain._answer.client, old.said, old._ids
         new.calls, new.complete, new.next_index = old.calls, old.complete, old.next_index
         new._natives = dict(old._natives)
 
@@ -98,4 +97,4 @@ def _send_rest(plain: StreamTransformer, open_parts: dict[Place, list[tuple[int,
         for start, end in open_parts.get((span.choice, span.channel), _ALL):
             new = record.text[max(0, start - span.start) : max(0, end - span.start)]
             if new:
-                choice._write(dict.fromkeys(choice.fields(span.channel), new))
+                choice.client.text(choice.index, choice.fields(span.channel), new)

@@ -47,7 +47,7 @@ def _look(
             yield from leaks(choice, scene)
             yield from thoughts(choice, scene)
         yield from _end(choice, setting)
-        if setting.raw or not setting.dialect.own_json:
+        if not setting.converts or not setting.dialect.own_json:
             yield from _calls(choice)
 
 
@@ -60,7 +60,7 @@ def _end(choice: Answered, setting: Setting) -> Iterator[Observation]:
         yield observation(_ENDS[choice.finish], place)
     elif choice.silent and any(text.strip() for text in choice.reasoning.values()):
         yield observation("only-reasoning", place)
-    elif choice.silent and not choice.content and setting.raw:
+    elif choice.silent and not choice.content and not setting.converts:
         yield observation("silent-turn", place)
     if choice.finish == "tool_calls" and not choice.calls:
         yield observation("finish-mismatch", place, said=choice.finish, what="no call")
@@ -100,9 +100,9 @@ def _why(setting: Setting, body: Mapping[str, Any] | None) -> str:
     """Why nothing was converted where nothing was."""
     if not setting.dialect.converts:
         return f"the dialect is {setting.dialect.name}, which converts nothing"
-    if setting.raw and body is not None and body.get("tool_choice") == "none":
+    if not setting.converts and body is not None and body.get("tool_choice") == "none":
         return "the client asked for tool_choice none, so nothing was converted"
-    if setting.raw:
+    if not setting.converts:
         return "the request offered no tools, so nothing was converted"
     return f"{setting.dialect.name} does not read it as one"
 

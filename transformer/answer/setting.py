@@ -8,6 +8,9 @@ from hashlib import blake2s
 from typing import Any
 
 from transformer.dialects import find_dialect
+from transformer.frontends import find_frontend
+from transformer.frontends.frontend import ChatRequest, Frontend
+from transformer.frontends.writer import ClientWriter
 from transformer.parser.machine import Dialect
 from transformer.policy import Policy
 from transformer.values.schema import Tool, offered
@@ -26,9 +29,16 @@ class Setting:
     tools_known: bool  # False where nobody said which tools were offered
     ids: Callable[[int], str] | None  # None: made from the answer's own id
     now: float
-    raw: bool  # nothing is converted: the bytes go on as they come
+    frontend: Frontend
+    asked: ChatRequest  # what the client asked for, as a chat request
+    converts: bool  # calls are looked for in the text
+    raw: bool  # nothing is to be changed: the bytes go on as they come
     wants_usage: bool
     model: str
+
+    def writer(self, made: Mapping[str, Any], streamed: bool = True) -> ClientWriter:
+        """What writes the answer for the client; `made` is its metadata, as far as it has to be made up."""
+        return self.frontend.writer(self.asked, made, self.ids or call_ids(), streamed)
 
 
 def make_setting(
@@ -38,30 +48,40 @@ def make_setting(
     request: Mapping[str, Any] | None = None,
     ids: Callable[[int], str] | None = None,
     now: float = 0,
+    frontend: str | Frontend = "chat",
 ) -> Setting:
     chosen = dialect if isinstance(dialect, Dialect) else find_dialect(dialect)
+    api = find_frontend(frontend)
     wanted = policy if isinstance(policy, Policy) else Policy.from_mapping(policy or {})
     full = wanted.over(chosen.policy)
-    body: Mapping[str, Any] = request or {}
+    asked = api.to_chat(request or {})
+    body: Mapping[str, Any] = asked.body
     if body.get("parallel_tool_calls") is False:
         full = replace(full, calls="first")
     listed = tools if tools is not None else body.get("tools")
     listed = list(listed) if isinstance(listed, Iterable) and not isinstance(listed, str | Mapping) else None
     said = tools is not None or request is not None
+    asks = bool(listed) or not said or full.convert == "always"
+    converts = chosen.converts and asks and body.get("tool_choice") != "none"
     return Setting(
         dialect=chosen,
         policy=full,
         tools=offered(listed),
         tools_known=bool(listed),
-        ids=ids,
+        ids=ids if api.relays else _ids(ids or call_ids(str(now)), api),
         now=now,
-        raw=not chosen.converts
-        or (said and not listed and full.convert != "always")
-        or body.get("tool_choice") == "none",
-        wants_usage=_wants_usage(request),
+        frontend=api,
+        asked=asked,
+        converts=converts,
+        raw=not converts and api.relays,
+        wants_usage=_wants_usage(None if request is None else body),
         # Half of a surrogate pair cannot be written as JSON; nobody's model is called so.
         model=str(body.get("model") or "unknown").encode("utf-8", "replace").decode(),
     )
+
+
+def _ids(ids: Callable[[int], str], frontend: Frontend) -> Callable[[int], str]:
+    return lambda number: frontend.call_id(ids(number)) if number >= 0 else ids(number)
 
 
 def _wants_usage(request: Mapping[str, Any] | None) -> bool:

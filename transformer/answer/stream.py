@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from transformer.answer.answer import Answer
-from transformer.answer.chunks import Object, as_error
+from transformer.answer.errors import as_error
 from transformer.answer.events import EventReader, error_in
 from transformer.answer.setting import make_setting
+from transformer.frontends.frontend import Frontend
 from transformer.journal import Journal, Keep
-from transformer.jsontext import parse_leniently
+from transformer.jsontext import Object, parse_leniently
 from transformer.parser.machine import Dialect
 from transformer.policy import Policy
 from transformer.provenance import SourceMap, resolve
@@ -36,13 +37,24 @@ class StreamTransformer:
         ids: Callable[[int], str] | None = None,
         now: float = 0,
         records: Keep = "all",
+        frontend: str | Frontend = "chat",
     ) -> None:
-        self.setting = make_setting(dialect, tools, policy, request, ids, now)
+        self.setting = make_setting(dialect, tools, policy, request, ids, now, frontend)
         self._journal = Journal(records)
         self._decoder = SSEDecoder()
         self._answer = Answer(self.setting, self._journal)
         self._reader = EventReader(self._answer, self._journal)
         self._received = 0
+
+    def begin(self) -> bytes:
+        """What the client may have before upstream says anything; else it comes with the first `feed`."""
+        self._answer.client.open()
+        return self._answer.client.take()
+
+    @property
+    def heartbeat(self) -> bytes:
+        """What keeps a silent client waiting, once it has what `begin` gives."""
+        return self._answer.client.heartbeat
 
     def feed(self, chunk: bytes) -> bytes:
         """More of upstream's bytes; returns what the client gets now."""
@@ -121,6 +133,12 @@ class StreamTransformer:
         if client.last_usage is not None:
             whole["usage"] = client.last_usage
         return whole
+
+    @property
+    def message(self) -> Object | None:
+        """The answer so far as one object of the client's API; None where no records are kept."""
+        completion = self.completion
+        return None if completion is None else self._answer.client.whole(completion)
 
     @property
     def unaccounted(self) -> int:

@@ -7,10 +7,12 @@ from typing import Any
 
 from transformer.answer.answer import Surrogates
 from transformer.answer.choice import Choice, Message
-from transformer.answer.chunks import NoChunks, Object, as_error, dumps, openai_usage, refusal
-from transformer.answer.events import REASONING, reasoning_of
+from transformer.answer.errors import as_error, refusal
+from transformer.answer.events import REASONING, openai_usage, reasoning_of
 from transformer.answer.setting import make_setting
+from transformer.frontends.frontend import Frontend
 from transformer.journal import Journal, Keep
+from transformer.jsontext import Object, dumps
 from transformer.parser.machine import Dialect
 from transformer.policy import Policy
 from transformer.provenance import SourceMap, resolve
@@ -29,13 +31,15 @@ class MessageTransformer:
         ids: Callable[[int], str] | None = None,
         now: float = 0,
         records: Keep = "all",
+        frontend: str | Frontend = "chat",
     ) -> None:
-        self.setting = make_setting(dialect, tools, policy, request, ids, now)
+        self.setting = make_setting(dialect, tools, policy, request, ids, now, frontend)
         self._journal = Journal(records)
+        made = {"created": int(now), "model": self.setting.model}
+        self._client = self.setting.writer(made, streamed=False)
         self._choices: list[Choice] = []
         self.sources: dict[tuple[int, str], SourceMap] = {}  # by choice and channel
         self._calls = 0
-        self._id = ""
 
     def convert(self, body: Mapping[str, Any], data: bytes | None = None) -> Object:
         """The client's body for upstream's; `data` are its bytes, for provenance."""
@@ -43,7 +47,7 @@ class MessageTransformer:
         choices = whole.get("choices")
         if not isinstance(choices, list):
             return whole
-        self._id = str(whole.get("id") or "")
+        self._client.made("id", str(whole.get("id") or ""))
         self._journal.read += 1
         self._journal.event += 1
         if self._journal.all:
@@ -60,7 +64,8 @@ class MessageTransformer:
         refused = next((choice.refused for choice in self._choices if choice.refused), None)
         if refused:
             return {"error": refusal(refused)}
-        return whole
+        self._client.last_usage = whole.get("usage")
+        return self._client.whole(whole)
 
     def _choice(self, part: Any, position: int) -> Any:
         message = part.get("message") if isinstance(part, dict) else None
@@ -70,7 +75,7 @@ class MessageTransformer:
         choice = Choice(
             index if isinstance(index, int) else position,
             self.setting,
-            NoChunks(self._id),
+            self._client,
             self._journal,
             self._number,
         )
@@ -78,6 +83,7 @@ class MessageTransformer:
         self._choices.append(choice)
         finish = part.get("finish_reason") or message.get("finish_reason")
         choice.upstream_finish = str(finish) if finish else None
+        self._client.part = part
         self._read(choice, message, position)
         choice.end()
         if isinstance(message.get("tool_calls"), list) and message["tool_calls"]:
@@ -147,6 +153,7 @@ def transform_message(
     request: Mapping[str, Any] | None = None,
     ids: Callable[[int], str] | None = None,
     now: float = 0,
+    frontend: str | Frontend = "chat",
 ) -> Object:
     """One non-streaming completion as the client shall get it."""
-    return MessageTransformer(dialect, tools, policy, request, ids, now, "findings").convert(body)
+    return MessageTransformer(dialect, tools, policy, request, ids, now, "findings", frontend).convert(body)

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
-from transformer.answer.chunks import dumps
+from transformer.jsontext import dumps
 from transformer.policy import Policy, PolicyError
 from workbench import __version__
 from workbench.config.kinds import sendable

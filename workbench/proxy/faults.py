@@ -14,8 +14,9 @@ import aiohttp
 import httpx
 import orjson
 
-from transformer.answer.chunks import as_error, dumps
+from transformer.answer.errors import as_error
 from transformer.answer.events import error_in
+from transformer.jsontext import dumps
 from workbench.text import json_object
 
 _EXCERPT = 300

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from transformer.answer.chunks import dumps
 from transformer.answer.setting import call_ids
 from transformer.dialects import DEFAULT
+from transformer.jsontext import dumps
 from transformer.policy import Policy
 from transformer.records import Finding
 from transformer.request.request import merged, transform_request

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 import httpx
 
-from transformer.answer.chunks import dumps
+from transformer.jsontext import dumps
 from workbench import __version__
 from workbench.errors import UserError
 from workbench.library.tapefiles import is_alive

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from transformer.answer.chunks import dumps
 from transformer.answer.events import error_in
 from transformer.answer.rescue import rescue
 from transformer.answer.review import observed
 from transformer.answer.stream import StreamTransformer
+from transformer.jsontext import dumps
 from transformer.sse import DONE
 from workbench.proxy.client import Heartbeat
 from workbench.proxy.exchange import LONGEST_ERROR, Exchange

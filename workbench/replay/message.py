@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from transformer.answer.chunks import as_error
+from transformer.answer.errors import as_error
 from transformer.answer.events import error_in
 from transformer.answer.observations import Answered, Call, choices_of
 from transformer.jsontext import begins_object, parse

@@ -15,11 +15,10 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, Literal, TypeAlias
 
-from transformer.answer.chunks import dumps
 from transformer.answer.conformance import Check, Conformance
 from transformer.answer.stream import StreamTransformer
 from transformer.answer.whole import MessageTransformer
-from transformer.jsontext import begins_object
+from transformer.jsontext import begins_object, dumps
 from transformer.provenance import SourceMap
 from transformer.records import Delta, Event, Finding, Level, Ranges, Record, Span, Transition
 from workbench.errors import UserError

@@ -7,8 +7,8 @@ from dataclasses import replace
 from tests.support.streams import numbered
 from transformer import DIALECTS, Transition
 from transformer.answer.choice import Choice
-from transformer.answer.chunks import NoChunks
 from transformer.answer.setting import make_setting
+from transformer.frontends.chat import NoChunks
 from transformer.journal import Journal
 from transformer.parser.machine import Machine
 

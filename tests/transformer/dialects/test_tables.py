@@ -17,8 +17,8 @@ from tests.support.streams import numbered, stream_of, tool
 from tests.support.tiers import each, some
 from transformer import DIALECTS, Delta, Dialect, Finding, Rule, StreamTransformer, Transition
 from transformer.answer.choice import Choice
-from transformer.answer.chunks import NoChunks
 from transformer.answer.setting import make_setting
+from transformer.frontends.chat import NoChunks
 from transformer.journal import Journal
 from transformer.parser.machine import TOO_LONG, Action, Machine, ignore
 from transformer.parser.output import Arguments, Begin, Complete, Op, Piece

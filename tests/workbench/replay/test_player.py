@@ -12,8 +12,8 @@ from tests.support.samples import ALL as SAMPLES
 from tests.support.samples import every_sample
 from tests.support.streams import chunk, message, sse, stream_of, tool
 from transformer import Delta, Finding, MessageTransformer, StreamTransformer, Transition, call_ids
-from transformer.answer.chunks import dumps
 from transformer.answer.conformance import Check
+from transformer.jsontext import dumps
 from workbench.files import samples_dir
 from workbench.replay.lines import Tail
 from workbench.replay.links import linked, overlap

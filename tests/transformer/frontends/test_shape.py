@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.streams import JSON, META, numbered, tool
 from transformer import StreamTransformer
-from transformer.answer.chunks import PATIENCE, Shape, learn
+from transformer.frontends.shape import PATIENCE, Shape, learn
 
 TOOLS = [tool("read", {"path": {"type": "string"}})]
 ROO = "<read>\n<path>a</path>\n</read>"

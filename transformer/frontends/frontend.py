@@ -1,0 +1,123 @@
+"""A frontend: one API of clients. Its requests become chat requests, an answer's deltas become its events."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+from transformer.findings import note
+from transformer.frontends.writer import ClientWriter
+from transformer.jsontext import Object
+from transformer.records import Finding
+
+# The items of an earlier response and of all before it, by its id; None where it is not known.
+Earlier: TypeAlias = Callable[[str], Sequence[Any] | None]
+
+
+class ToolName(NamedTuple):
+    """How the client itself calls a tool, where a chat request cannot say that."""
+
+    name: str
+    namespace: str | None = None
+    custom: bool = False  # it takes a text, not an object
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """A client's request as a chat request.
+
+    `given` is the request as it came, `names` what the client calls those tools that are called otherwise in
+    `body`. A request with a `problem` cannot be sent; that is the error for the client.
+    """
+
+    given: Mapping[str, Any]
+    body: dict[str, Any]
+    findings: tuple[Finding, ...] = ()
+    names: Mapping[str, ToolName] = field(default_factory=dict)
+    problem: Object | None = None
+
+
+class ErrorAnswer(NamedTuple):
+    """An HTTP answer that is an error: for a client that has no answer yet."""
+
+    status: int
+    body: bytes
+    type: str = "application/json"
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+class Frontend(ABC):
+    """One API. A frontend keeps nothing: whatever changes with an answer is in its writer."""
+
+    name: ClassVar[str]
+    endpoint: ClassVar[str]  # below /v1
+    relays: ClassVar[bool] = False  # upstream speaks it, so bytes can go on as they came
+    own_ids: ClassVar[bool] = True  # ids of calls are always ours: those of models come again with every turn
+
+    @abstractmethod
+    def to_chat(self, body: Mapping[str, Any], earlier: Earlier | None = None) -> ChatRequest:
+        """The request for upstream. Without `earlier` it is as good as it can be without its history."""
+
+    @abstractmethod
+    def writer(
+        self, asked: ChatRequest, made: Mapping[str, Any], ids: Callable[[int], str], streamed: bool = True
+    ) -> ClientWriter:
+        """What writes the answer. `made` is its metadata, `ids` gives ids by number: calls count from 0."""
+
+    def call_id(self, id: str) -> str:
+        """An id of a call as this API spells it."""
+        return id
+
+    @abstractmethod
+    def error(
+        self, status: int, error: Mapping[str, Any], permanent: bool, writer: ClientWriter | None = None
+    ) -> ErrorAnswer:
+        """An error as an HTTP answer, such that the client does the right thing: try again, shorten, or stop.
+
+        `error` is an OpenAI error object; `permanent` says that asking again would not help. There is a
+        `writer` where the client waits for a stream: some errors are only understood in one.
+        """
+
+
+def own_id(ids: Callable[[int], str], prefix: str) -> str:
+    """An id of the answer itself, from the same source as those of its calls."""
+    return prefix + ids(-1).removeprefix("call_")
+
+
+# What servers of open models take beside OpenAI's own fields: a client that sends it means the server.
+_EXTRAS = frozenset(
+    "bad_words chat_template_kwargs enable_thinking frequency_penalty guided_choice guided_grammar "
+    "guided_json guided_regex ignore_eos include_stop_str_in_output length_penalty logit_bias min_p "
+    "min_tokens presence_penalty priority repeat_penalty repetition_penalty seed separate_reasoning "
+    "skip_special_tokens stop stop_token_ids structured_outputs top_k typical_p".split()
+)
+_EFFORTS = ("none", "minimal", "low", "medium", "high")
+
+
+def passed_on(body: Mapping[str, Any], known: frozenset[str], findings: list[Finding]) -> Object:
+    """Fields for the server itself; what neither the API nor a server knows stays here, and is told."""
+    for key, value in body.items():
+        if key not in known and key not in _EXTRAS and value is not None:
+            findings.append(note("field-not-sent", field=key))
+    return {key: value for key, value in body.items() if key in _EXTRAS and key not in known}
+
+
+def effort(said: object) -> str | None:
+    """How much a model is to think, where servers know that word."""
+    return said if isinstance(said, str) and said in _EFFORTS else None
+
+
+def count(tokens: object) -> int:
+    return tokens if type(tokens) is int else 0
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """An object of a client's request, or an empty one for whatever else stands there."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def listed(value: object) -> Sequence[Any]:
+    """A list of a client's request, or an empty one for whatever else stands there."""
+    return value if isinstance(value, list | tuple) else ()
