@@ -110,9 +110,9 @@ OBSERVED: Mapping[str, tuple[Level, str]] = {
     "only-reasoning": ("warning", "the model only thought: the answer has neither text nor a call"),
     "silent-turn": ("warning", "the answer, passed through unchanged, has neither text nor a call"),
     "finish-mismatch": ("warning", "the client was told finish_reason {said!r}, but there is {what}"),
-    "bad-arguments": ("warning", "the arguments of the call to {tool} are no JSON object: {why}"),
+    "bad-arguments": ("error", "the arguments of the call to {tool} are not a JSON object: {why}"),
     "incomplete-call": ("error", "a call came without {what}; clients fail on it"),
-    "repeated-id": ("warning", "two calls have the id {id!r}; clients keep only one of them"),
+    "repeated-id": ("error", "two calls have the id {id!r}; clients keep only one of them"),
     "nothing-offered": ("info", "the request offered no tools, so the answer was passed through unchanged"),
 }
 

@@ -109,6 +109,14 @@ ADVICE: Mapping[str, str] = {
     "invalid-utf8": (
         "Upstream sends another encoding, or cuts a character. An update of the server is the cure."
     ),
+    "number-too-long": (
+        "The server writes numbers that no client reads. The text of the answer is whole; report it to the "
+        "server's makers with this tape."
+    ),
+    "nested-too-deep": (
+        "The server sends objects deeper than any client reads. The text of the answer is whole; report it "
+        "to the server's makers with this tape."
+    ),
     "lone-surrogate": (
         "The server cut a character (often an emoji) in two. An update of the server is the cure."
     ),

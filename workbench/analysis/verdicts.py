@@ -257,8 +257,10 @@ RULES: tuple[Rule, ...] = (
     Rule(K.BAD_CALL, "error", "incomplete-call", "a call without its name or id: clients fail on it"),
     Rule(K.BAD_CALL, "error", "repeated-id", "two calls have the same id: clients keep one of them"),
     Rule(K.BAD_CALL, "error", "bad-arguments", "a call's arguments are not a JSON object"),
+    Rule(K.BAD_CALL, "error", "unknown-tool", "a call to a tool that was not offered was passed on"),
     Rule(K.BAD_CALL, "error", "missing-parameter", "a call lacks a parameter that its tool needs"),
     Rule(K.BAD_CALL, "error", "invalid-arguments", "a call's arguments are not valid JSON"),
+    Rule(K.BAD_CALL, "error", "value-not-of-type", "a value in a call is not of the type its tool needs"),
     Rule(
         K.GONE, "warning", None, "the client went away", "the client went away before the answer was over",
         _state("cancelled"),
@@ -270,19 +272,18 @@ RULES: tuple[Rule, ...] = (
     Rule(K.GARBLED, "error", "bad-json-event", "an event was not JSON: a piece of the answer is missing"),
     Rule(K.GARBLED, "warning", "invalid-utf8", "bytes that are not UTF-8 were replaced"),
     Rule(K.GARBLED, "warning", "lone-surrogate", "half a character was replaced"),
+    Rule(K.GARBLED, "warning", "number-too-long", "a number of upstream's was too long: null took its place"),
+    Rule(K.GARBLED, "warning", "nested-too-deep", "an event was nested too deep: a part of it is missing"),
     Rule(
         K.RUNNING, "running", None, "still running, {calls_} so far", "",
         lambda facts: facts.state == "running" and facts.calls > 0,
     ),
     Rule(K.RUNNING, "running", None, "still running", "", _state("running")),
-    Rule(K.DOUBTFUL, "warning", "unknown-tool", "a call to a tool that was not offered was passed on"),
     Rule(K.DOUBTFUL, "warning", "call-after-first", "only the first call counts, others were dropped"),
     Rule(K.DOUBTFUL, "warning", "ambiguous-end", "a call was converted, but where it ends is a guess"),
     Rule(K.DOUBTFUL, "warning", "repaired-call", "a call was converted after a repair"),
     Rule(K.DOUBTFUL, "warning", "repaired-parameter", "a call was converted after a repair"),
-    Rule(K.DOUBTFUL, "warning", "value-not-of-type", "a call was converted, a value has the wrong type"),
     Rule(K.DOUBTFUL, "warning", "duplicate-parameter", "a call was converted, a parameter is there twice"),
-    Rule(K.REQUEST, "warning", "name-not-carried", "a tool's name cannot be written in {dialect}"),
     Rule(K.REQUEST, "warning", "template-empty", "the prompt template is empty: no tools reach the model"),
     Rule(
         K.INCOMPLETE, "warning", None, "the recording has gaps",
@@ -307,7 +308,8 @@ RULES: tuple[Rule, ...] = (
 NOTES = frozenset(
     """
     generated-id text-after-call stray-token empty-section unknown-event event-after-end broke-after-end
-    duplicate-tool tool-not-understood no-properties name-collides tool-prompt-present calls-without-tools
+    duplicate-tool tool-not-understood no-properties name-not-carried name-collides tool-prompt-present
+    calls-without-tools
     result-without-call call-not-understood system-message-moved tool-choice-not-understood
     tool-choice-not-sent arguments-not-json value-contains-its-end value-not-carried call-not-carried
     id-not-carried

@@ -11,18 +11,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from rich.cells import cell_len, set_cell_size
 
 from transformer.findings import CATALOGUE
-from workbench.cli.output import COLOURS, Painted, write, write_painted
+from workbench.analysis.verdicts import SIGNS, Verdict, facts_of_row, verdict
+from workbench.cli.output import Painted, write, write_painted
 from workbench.config.reading import read_settings
 from workbench.config.settings import Flags
 from workbench.errors import UserError
 from workbench.library.index import rebuild
 from workbench.library.query import Filter, Library, parse_moment
-from workbench.library.summary import Row
+from workbench.library.summary import Level, Row
 from workbench.library.tapefiles import TAPES
 from workbench.text import json_text, say, visible_line
 
@@ -50,8 +51,8 @@ def library_list(
         rows = opened.rows(wanted, limit + 1 if limit else None)
     shown = rows[:limit] if limit else rows
     if as_json:
-        files = [asdict(row) | {"file": str(opened.folder.absolute() / row.path)} for row in shown]
-        write("".join(json_text(file) + "\n" for file in files).encode("utf-8"))
+        lines = (json_text(_as_json(row, opened.folder)) + "\n" for row in shown)
+        write("".join(lines).encode("utf-8"))
     elif shown:
         write_painted(tape_table(shown, _width()))
     if not shown:
@@ -75,6 +76,12 @@ def library_rebuild(library: str | None = None) -> int:
     return int(done.damaged > 0)
 
 
+def _as_json(row: Row, folder: Path) -> dict[str, Any]:
+    said = verdict(facts_of_row(row))
+    judged = {"kind": said.kind, "level": said.level, "sentence": said.sentence}
+    return asdict(row) | {"verdict": judged, "file": str(folder.absolute() / row.path)}
+
+
 def _folder(library: str | None) -> Path:
     return read_settings(Flags(library=library)).library
 
@@ -96,27 +103,30 @@ def _progress(done: int, of: int) -> None:
 # -- the table
 
 _RIGHT = frozenset(("ttfb", "took", "chunks", "calls", "tokens"))
-_LEAST = {"model": 12, "finding": 12, "dialect": 7, "status": 13}
+_LEAST = {"model": 12, "verdict": 20, "finding": 12, "dialect": 7, "status": 13, "session": 8}
 # What goes first where even that does not fit. Time, status and id stay: without them a row is of no use.
-_SPARE = ("ttfb", "chunks", "tokens", "dialect", "calls", "took", "model", "finding")
+_SPARE = (
+    "path", "session", "ttfb", "chunks", "tokens", "finding", "dialect", "calls", "took", "model", "verdict",
+)  # fmt: skip
 _GAP = "  "
+_COLOURS: Mapping[Level, str] = {"error": "red", "warning": "yellow", "info": "cyan", "good": "green"}
 
 
 def tape_table(rows: Sequence[Row], width: int | None) -> Iterator[list[Painted]]:
     """Lines of cells; `width` None means as wide as they are."""
-    cells = [_cells(row) for row in rows]
+    judged = [verdict(facts_of_row(row)) for row in rows]
+    cells = [_cells(row, said) for row, said in zip(rows, judged, strict=True)]
     widths = _widths(cells, width)
     yield [Painted(_joined({name: name for name in widths}, widths))]
-    for row, texts in zip(rows, cells, strict=True):
-        yield _line(row, texts, widths)
+    for said, texts in zip(judged, cells, strict=True):
+        yield _line(said, texts, widths)
 
 
-def _line(row: Row, texts: dict[str, str], widths: dict[str, int]) -> list[Painted]:
-    colours: Mapping[str, str] = {str(level): colour for level, colour in COLOURS.items()}
+def _line(said: Verdict, texts: dict[str, str], widths: dict[str, int]) -> list[Painted]:
     pieces: list[Painted] = []
     for name, width in widths.items():
         gap = _GAP if pieces else ""
-        colour = colours.get(row.level or "") if name == "finding" else None
+        colour = _COLOURS.get(said.level) if name == "verdict" else None
         pieces.append(Painted(gap + _cell(name, texts[name], width), colour))
     return pieces
 
@@ -153,7 +163,7 @@ def _cell(name: str, text: str, width: int) -> str:
     return blanks + text if name in _RIGHT else text + blanks
 
 
-def _cells(row: Row) -> dict[str, str]:
+def _cells(row: Row, said: Verdict) -> dict[str, str]:
     texts = {
         "time": datetime.fromtimestamp(row.started).strftime("%m-%d %H:%M:%S"),
         "model": row.model or "–",
@@ -164,7 +174,10 @@ def _cells(row: Row) -> dict[str, str]:
         "chunks": str(row.chunks),
         "calls": str(row.calls),
         "tokens": _tokens(row),
+        "verdict": f"{SIGNS[said.level]} {said.sentence}",
         "finding": _finding(row),
+        "session": row.session or "–",
+        "path": row.path,
         "id": row.id,
     }
     # Names come from clients and from files: none of them may steer the terminal or break the table.

@@ -201,8 +201,8 @@ def transform_command(
 ) -> None:
     """Convert one answer of a model.
 
-    Findings go to standard error. The exit code is 0 when it was converted, 1 when there was a finding of
-    level error, 2 for bad usage or a file that cannot be read.
+    Findings go to standard error. The exit code is 0 when the client can use it, 1 when there was a finding
+    of level error, 2 for bad usage or a file that cannot be read.
     """
     raise typer.Exit(transform(file, dialect, tools, switches or [], kind, out, chunk))
 

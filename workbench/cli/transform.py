@@ -6,10 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Literal, TypeAlias
 
+from transformer.answer.observations import Observation
+from transformer.answer.review import observed
 from transformer.records import Finding, Record, Span, Transition
 from workbench.cli.output import COLOURS, write
 from workbench.tape.inputs import Chunking, Kind, Result, convert, load, read_json
-from workbench.tape.recipe import Wishes, make_recipe, read_switches, read_tools
+from workbench.tape.recipe import Recipe, Wishes, make_recipe, read_switches, read_tools
 from workbench.text import json_text, say
 
 Out: TypeAlias = Literal["sse", "message", "trace"]
@@ -24,7 +26,7 @@ def transform(
     out: Out,
     chunk: str | None,
 ) -> int:
-    """Convert and print; the exit code is 1 when there was a finding of level error."""
+    """Convert and print; the exit code is 1 when the client cannot use the answer as it is."""
     chunking = Chunking.parse(chunk) if chunk is not None else None
     wishes = wishes_of(dialect, tools, switches)
     given = load(file, kind)
@@ -37,7 +39,16 @@ def transform(
     write(_output(result, out))
     for finding in result.findings:
         say(finding_line(finding), COLOURS[finding.level])
-    return int(any(finding.level == "error" for finding in result.findings))
+    unusable = _unusable_calls(result, recipe)
+    for observation in unusable:
+        say(f"{observation.level} {observation.code}  {observation.message}", COLOURS[observation.level])
+    return int(bool(unusable) or any(finding.level == "error" for finding in result.findings))
+
+
+def _unusable_calls(result: Result, recipe: Recipe) -> list[Observation]:
+    """Calls that upstream sent itself went on unchanged, so no finding tells of them."""
+    seen = observed(result.message, recipe.request, recipe.dialect, recipe.policy)
+    return [one for one in seen if one.call is not None and one.level == "error"]
 
 
 def wishes_of(dialect: str | None, tools: str | None, switches: Sequence[str]) -> Wishes:

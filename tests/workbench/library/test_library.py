@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import sqlite3
 import subprocess
 import sys
@@ -357,11 +358,14 @@ def listed(capfdbinary: pytest.CaptureFixture[bytes]) -> list[str]:
 def test_the_table(stocked: Path, capfdbinary: pytest.CaptureFixture[bytes]):
     assert library_list(str(stocked)) == 0
     heading, *lines = listed(capfdbinary)
-    assert heading.split() == "time model dialect status ttfb took chunks calls tokens finding id".split()
+    assert heading.split() == (
+        "time model dialect status ttfb took chunks calls tokens verdict finding session path id".split()
+    )
     assert [line.split()[-1] for line in lines] == ["cccccccccc", "bbbbbbbbbb", "aaaaaaaaaa"]
     assert lines[2].split() == [
         "11-16", "12:00:00", LONG, "qwen3-coder", "200", "0.12s", "12.5s", "321", "2", "9000+250",
-        "truncated-call", "+2", "aaaaaaaaaa",
+        *"✖ the answer ends in the middle of a call".split(), "truncated-call", "+2", "–", "tapes/d/1.jsonl",
+        "aaaaaaaaaa",
     ]  # fmt: skip
     assert "evil\\x1b[31m\\nname\\u202e" in lines[1]
     assert " 502 error " in lines[1]
@@ -379,7 +383,7 @@ def test_the_table_is_no_wider_than_the_terminal(stocked: Path, width: int):
     assert max(widths) <= width
     assert all(id in line for id, line in zip(["id", "c" * 10, "b" * 10, "a" * 10], lines, strict=True))
     cut = "…" in "".join(lines)
-    assert cut if 80 <= width < 180 else width < 80 or not cut
+    assert cut if 80 <= width <= 200 else width < 80 or not cut
 
 
 def test_no_name_pushes_the_rest_off_the_terminal():
@@ -398,7 +402,7 @@ def test_on_a_terminal_it_fits(stocked: Path):
     out = os.read(leader, 100_000).decode()
     os.close(leader)
     assert "\x1b[31m" in out  # our own red, for an error
-    plain = out.replace("\x1b[31m", "").replace("\x1b[0m", "")
+    plain = re.sub(r"\x1b\[(31|33|0)m", "", out)
     assert "\x1b" not in plain
     assert {cell_len(line) for line in plain.splitlines()} == {100}
 
@@ -410,6 +414,9 @@ def test_as_json(stocked: Path, capfdbinary: pytest.CaptureFixture[bytes]):
     assert rows[1]["model"] == "evil\x1b[31m\nname\u202e"
     assert rows[2]["findings"] == {"empty-turn": 1, "truncated-call": 1, "stray-token": 3}
     assert rows[2]["file"] == str(stocked / "tapes/d/1.jsonl")
+    assert rows[2]["path"] == "tapes/d/1.jsonl" and rows[2]["session"] is None
+    said = "the answer ends in the middle of a call"
+    assert rows[2]["verdict"] == {"kind": "truncated-call", "level": "error", "sentence": said}
 
 
 @pytest.mark.parametrize(
