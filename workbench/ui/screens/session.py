@@ -40,10 +40,10 @@ class SessionCalls(Sheet):
         self.exchanges: list[str] = []
 
     @property
-    def goal(self) -> int:
-        """The first call of the exchange one came from."""
+    def goal(self) -> int | None:
+        """The first call of the exchange one came from, else the first one of all."""
         here = (at for at, link in enumerate(self.rows) if link is not None and link.exchange == self.chosen)
-        return next(here, 1 if len(self.rows) > 1 else 0)
+        return next(here, int(len(self.rows) > 1) if self.complete else None)
 
     def _clear(self) -> None:
         super()._clear()

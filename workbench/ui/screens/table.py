@@ -104,9 +104,11 @@ class RuleList(Sheet):
         return self.hits.current in row.keys
 
     @property
-    def goal(self) -> int:
-        found = (at for at, rule in enumerate(self.rules) if rule is not None and self.is_current(rule))
-        return next(found, next((at for at, rule in enumerate(self.rules) if rule is not None), 0))
+    def goal(self) -> int | None:
+        """The rule that fired last, else the first one."""
+        rules = [(at, rule) for at, rule in enumerate(self.rules) if rule is not None]
+        found = next((at for at, rule in rules if self.is_current(rule)), None)
+        return found if found is not None or not self.complete else rules[0][0] if rules else 0
 
     def _clear(self) -> None:
         super()._clear()

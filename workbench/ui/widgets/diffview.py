@@ -124,7 +124,7 @@ class Difference(Document):
         found = (
             at for at, row in enumerate(self._made) if self.pairs[row.pair].kind not in ("same", "folded")
         )
-        return next(found, 0)
+        return next(found, 0 if self.complete else None)
 
     def _rows(self, width: int) -> Iterator[None]:
         self._half = width // 2 if width >= _SIDE_BY_SIDE else 0

@@ -22,6 +22,7 @@ class Document:
     """Rows to be drawn. Subclasses lay them out in `_rows`, which pauses (yields) as often as it can."""
 
     def __init__(self) -> None:
+        self.complete = False  # all of it is laid out
         self._width = 0
         self._work: Iterator[None] = iter(())
 
@@ -30,7 +31,7 @@ class Document:
         width = max(width, _NARROWEST)
         if width == self._width:
             return False
-        self._width = width
+        self._width, self.complete = width, False
         self._clear()
         self._work = self._rows(width)
         return True
@@ -38,7 +39,8 @@ class Document:
     def advance(self, seconds: float) -> bool:
         """Lay out more for about so long; True while there is more to do."""
         until = time.perf_counter() + seconds
-        return any(time.perf_counter() >= until for _ in self._work)
+        self.complete = not any(time.perf_counter() >= until for _ in self._work)
+        return not self.complete
 
     @property
     def goal(self) -> int | None:

@@ -58,7 +58,8 @@ class TextPane(RowPane):
     def _advance(self) -> None:
         more = self.document.advance(_SLICE)
         goal = self.document.goal
-        if self._seeking and goal is not None:
+        # Without the rows below it, it would stand at the bottom.
+        if self._seeking and goal is not None and (not more or self.count() > goal + self.size.height):
             self._seeking = False
             # What stands above it explains it.
             self.top = max(0, goal - self.size.height // 3)

@@ -151,7 +151,7 @@ def test_a_finding_with_its_advice_and_its_rule():
     async def look() -> None:
         row = row_of(player, Pane.MACHINE, Finding)
         async with shown(DetailScreen(player, Pane.MACHINE, row), (200, 50)) as app:
-            assert app.sees("✖ error: unclosed-parameter", "What to do", "The rule behind it", "end inside")
+            assert app.sees("✖ error: unclosed-parameter", "What to do", "The rule behind it", "give up")
             assert app.sees("<path>", "[3c 70 61 74 68 3e]"), "its characters in the JSON and its bytes"
             await app.press("right")
             assert app.sees("Machine row 14 of 14")
@@ -171,7 +171,7 @@ def test_the_rule_of_a_transition():
     async def look() -> None:
         row = row_of(player, Pane.MACHINE, Transition, rule="begin call")
         async with shown(DetailScreen(player, Pane.MACHINE, row), (200, 50)) as app:
-            assert app.sees("In state text the machine met tool and went to call.")
+            assert app.sees("In state text the machine met open and went to call.")
             assert app.sees("why         an offered tool's tag starts a call", "span", "bytes")
 
     run(look())

@@ -52,6 +52,21 @@ def test_the_current_rule_is_lit_and_in_sight(size: tuple[int, int]):
     run(look())
 
 
+def test_the_current_rule_is_waited_for_while_the_table_is_laid_out():
+    player = sample("roo-xml/unclosed-parameter")
+    hits = Hits(player, player.steps - 1)
+    while hits.advance(0):
+        pass
+    table = RuleList(rules_of(DIALECTS["roo-xml"]), hits, only_hits=False)
+    table.fit(100)
+    goals = []
+    while table.advance(0):
+        goals.append(table.goal)
+    assert goals[0] is None, "the first rows are laid out, and it is not among them"
+    assert table.goal is not None and (current := table.rules[table.goal]) is not None
+    assert table.is_current(current)
+
+
 def test_only_rules_that_fired():
     player = sample("roo-xml/good-read")
 
