@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -15,6 +16,7 @@ import pytest
 
 import workbench
 from tests.support.project import ROOT
+from workbench.cli.main import main
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CI = ROOT / ".ci" / "run"
@@ -58,17 +60,44 @@ def test_the_samples_the_readme_names_are_there():
     assert [name for name in sorted(named) if not (ROOT / name).is_file()] == []
 
 
-def test_the_commands_the_readme_shows_work(tmp_path: Path):
-    """All of them in one go, as they stand there; only the place of `workbench` is this environment's."""
-    (tmp_path / "samples").symlink_to(ROOT / "samples")
+def shown_commands() -> list[str]:
     shown = [
         line for heading in ("On the command line", "Prompts") for line in block_below(heading).split("\n")
     ]
     assert len(shown) > 10 and all(line.startswith("workbench ") for line in shown)
+    return shown
+
+
+def test_the_commands_the_readme_shows_work(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+):
+    """All of them in one go, as they stand there, in the process of the test."""
+    (tmp_path / "samples").symlink_to(ROOT / "samples")
+    monkeypatch.chdir(tmp_path)
+    for line in shown_commands():
+        words = shlex.split(line, comments=True)
+        with open(words.pop(words.index("<") + 1) if "<" in words else os.devnull) as stdin:
+            into = words.pop(words.index(">") + 1) if ">" in words else ""
+            monkeypatch.setattr(sys, "argv", [word for word in words if word not in "<>"])
+            monkeypatch.setattr(sys, "stdin", stdin)
+            with pytest.raises(SystemExit) as exit:
+                main()
+        out, err = capfdbinary.readouterr()
+        # A sample that goes wrong on purpose exits with 1.
+        assert exit.value.code == int("unclosed" in line), (line, err)
+        assert out
+        if into:
+            Path(into).write_bytes(out)
+
+
+@pytest.mark.exhaustive
+def test_the_commands_the_readme_shows_work_in_a_shell(tmp_path: Path):
+    """Only the place of `workbench` is this environment's."""
+    (tmp_path / "samples").symlink_to(ROOT / "samples")
     (tmp_path / "workbench").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m workbench "$@"\n')
     (tmp_path / "workbench").chmod(0o755)
     environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    for line in shown:
+    for line in shown_commands():
         done = subprocess.run(
             ["bash", "-c", line], check=False, cwd=tmp_path, env=environment, capture_output=True
         )

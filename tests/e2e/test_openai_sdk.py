@@ -17,6 +17,7 @@ from tests.e2e.dialogues import Call, written
 from tests.e2e.replays import check_replay
 from tests.support.proxies import Proxy, running_proxy
 from tests.support.streams import JSON, META, message, stream_of, tool
+from tests.support.tiers import only_exhaustive
 from tests.support.upstream.answers import Answer, Close, failure, stream, whole
 from tests.support.upstream.connection import Seen
 from tests.support.upstream.server import ScriptedUpstream, free_port
@@ -140,7 +141,9 @@ def setting(request, tmp_path_factory) -> Iterator[Setting]:
         yield Setting(request.param, upstream, proxy)
 
 
-@pytest.mark.parametrize("chunking", ["bytes", "random:sdk", "1000000"])
+@pytest.mark.parametrize(
+    "chunking", only_exhaustive(["bytes", "random:sdk", "1000000"], quick=["random:sdk"])
+)
 @pytest.mark.parametrize("way", WAYS)
 def test_each_way_gets_the_same_calls(setting: Setting, way, chunking: str):
     said = "I do it.\n\n" + written(setting.dialect, setting.calls)
@@ -174,7 +177,7 @@ def test_its_tapes_replay_to_what_was_sent(setting: Setting):
         (503, openai.InternalServerError),
     ],
 )
-@pytest.mark.parametrize("way", [created, streamed, helped_async])
+@pytest.mark.parametrize("way", only_exhaustive([created, streamed, helped_async], quick=[streamed]))
 def test_an_error_of_upstream_is_the_right_exception(setting: Setting, way, status: int, kind):
     error = {"message": SENTENCE, "type": "invalid_request_error", "param": None, "code": "c"}
     setting.upstream.answer_with(lambda seen: failure(status, {"error": error}))

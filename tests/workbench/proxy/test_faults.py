@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import ssl
 from pathlib import Path
@@ -160,24 +161,25 @@ def test_a_server_that_refuses_the_tool_choice_names_the_switch(bench: Bench):
     assert tape.end is not None and tape.end.value["findings"]["tool-choice-refused"] == 1
 
 
-@pytest.mark.parametrize("stream_asked", [True, False])
-def test_no_server_there(tmp_path: Path, stream_asked: bool):
-    cases = [
-        (f"http://127.0.0.1:{free_port()}/v1", 502, "refused", "Is the model server running"),
-        ("http://no-such-host.invalid/v1", 502, "dns", "cannot be found"),
-    ]
-    for number, (url, status, code, said) in enumerate(cases):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        with running_proxy(folder, url, "roo-xml", toml=QUICK) as proxy:
-            asked = {"model": "m", "stream": stream_asked, "messages": []}
+@pytest.mark.parametrize(
+    ("url", "code", "said"),
+    [
+        (f"http://127.0.0.1:{free_port()}/v1", "refused", "Is the model server running"),
+        ("http://no-such-host.invalid/v1", "dns", "cannot be found"),
+    ],
+    ids=["refused", "no such name"],
+)
+def test_no_server_there(tmp_path: Path, url: str, code: str, said: str):
+    with running_proxy(tmp_path, url, "roo-xml", toml=QUICK) as proxy:
+        for streamed in (True, False):
+            asked = {"model": "m", "messages": []} | {"stream": streamed}
             response = httpx.post(f"{proxy.url}/chat/completions", json=asked, trust_env=False, timeout=20)
             error = error_of(response)
-            assert (response.status_code, error["code"]) == (status, code)
+            assert (response.status_code, error["code"]) == (502, code)
             assert said in error["message"] and url in error["message"]
-            health = httpx.get(f"{proxy.base}/health", trust_env=False, timeout=20)
-            assert health.status_code == 503
-            assert health.json()["upstreams"]["default"]["reachable"] is False
+        health = httpx.get(f"{proxy.base}/health", trust_env=False, timeout=20)
+        assert health.status_code == 503
+        assert health.json()["upstreams"]["default"]["reachable"] is False
 
 
 def test_a_certificate_that_nobody_signed(tmp_path: Path):
@@ -192,11 +194,11 @@ def test_a_certificate_that_nobody_signed(tmp_path: Path):
     assert response.headers["x-should-retry"] == "false"
 
 
-@pytest.mark.parametrize("stream_asked", [True, False])
-def test_an_upstream_that_is_stuck(tmp_path: Path, stream_asked: bool):
+def test_an_upstream_that_is_stuck(tmp_path: Path):
+    answers = (Answer([Gate("never")]), Answer([HEAD, Gate("never")]))
     with running_bench(tmp_path, toml="idle_timeout = 0.4\n") as bench:
-        for answer in (Answer([Gate("never")]), Answer([HEAD, Gate("never")])):
-            response = bench.ask(answer, stream=stream_asked)
+        for answer, streamed in itertools.product(answers, (True, False)):
+            response = bench.ask(answer, stream=streamed)
             assert (response.status_code, error_of(response)["code"]) == (504, "idle_timeout")
             assert "idle_timeout" in error_of(response)["message"]
 

@@ -12,7 +12,9 @@ import httpx
 import pytest
 
 from tests.support.bench import QUICK, Bench
+from tests.support.commands import RunCommand
 from tests.support.proxies import running_proxy
+from tests.support.tiers import each
 from tests.support.upstream.answers import whole
 from tests.support.upstream.server import ScriptedUpstream, free_port
 from workbench.proxy.guard import is_loopback
@@ -102,19 +104,9 @@ def test_bodies_and_headers_have_limits(tmp_path: Path):
         assert upstream.requests == []
 
 
-def test_another_address_needs_a_token(tmp_path: Path):
-    command = [
-        sys.executable,
-        "-m",
-        "workbench",
-        "serve",
-        "--upstream",
-        "http://127.0.0.1:1",
-        "--listen",
-        "0.0.0.0",
-    ]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=20, check=False)
-    assert done.returncode == 2 and "needs a token" in done.stderr.replace("\n", " ")
+def test_another_address_needs_a_token(tmp_path: Path, run: RunCommand):
+    done = run("serve", "--upstream", "http://127.0.0.1:1", "--listen", "0.0.0.0")
+    assert done.code == 2 and "needs a token" in done.err.replace("\n", " ")
     with (
         ScriptedUpstream() as upstream,
         running_proxy(
@@ -167,26 +159,24 @@ def test_a_port_that_is_taken(tmp_path: Path):
         (["--upstream", "not a url"], "not a url"),
     ],
 )  # fmt: skip
-def test_settings_that_cannot_work_are_said_at_once(tmp_path: Path, flags: list[str], said: str):
-    command = [sys.executable, "-m", "workbench", "serve", "--port", str(free_port()), *flags]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=20, check=False)
-    assert done.returncode == 2 and said in done.stderr.replace("\n", " ") and "Traceback" not in done.stderr
+def test_settings_that_cannot_work_are_said_at_once(run: RunCommand, flags: list[str], said: str):
+    done = run("serve", "--port", free_port(), *flags)
+    assert done.code == 2 and said in done.err.replace("\n", " ")
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["/_workbench", "/_workbenchx", "/_workbenchx/../models", "/%5fworkbenchx/%2e%2e/models", "/health"],
-)
-def test_only_the_control_endpoints_do_without_the_clients_token(tmp_path: Path, path: str):
+def test_only_the_control_endpoints_do_without_the_clients_token(tmp_path: Path):
+    def check(path: str) -> None:
+        said = said_to(proxy.base, f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert said.startswith("HTTP/1.1 401 ")
+        assert upstream.requests == []
+
+    paths = ["/_workbench", "/_workbenchx", "/_workbenchx/../models", "/%5fworkbenchx/%2e%2e/models"]
     with (
         ScriptedUpstream() as upstream,
         running_proxy(tmp_path, upstream, toml=QUICK, env={"WORKBENCH_TOKEN": TOKEN}) as proxy,
     ):
         upstream.answer(MODELS)
-        assert said_to(proxy.base, f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").startswith(
-            "HTTP/1.1 401 "
-        )
-        assert upstream.requests == []
+        each([*paths, "/health"], check)
 
 
 def test_a_page_that_is_allowed_needs_the_token_but_not_to_ask_whether_it_may(tmp_path: Path):
