@@ -331,7 +331,7 @@ def fired(name: str) -> list[Fired]:
     found: list[Fired] = []
     for text in DRIVEN[name]:
         for policy in POLICIES:
-            for end in {len(text), *some(range(1, len(text)), 8)}:
+            for end in {len(text), *some(range(1, len(text)), 4)}:
                 watched = Watched(name, policy)
                 watched.run(text[:end], 1 + end % 7 * 6)
                 found += watched.fired

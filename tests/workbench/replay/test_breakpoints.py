@@ -6,7 +6,7 @@ import fnmatch
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from typing import Any
 
@@ -393,9 +393,15 @@ def test_a_long_search_gives_the_screen_its_turns():
     assert all(count >= 20 for count in turns.values()), turns
 
 
+@cache
+def long_tape() -> Player:
+    """It is shared, so nobody may add to it."""
+    return live(*(read_line(at, sse(chunk("some words "), done=False)) for at in range(4_000)))
+
+
 @pytest.mark.parametrize("line", ["client:never there", "upstream:never there", "tool:none"])
 def test_playing_over_a_few_steps_of_a_long_tape_looks_at_no_more_than_a_slice(line: str):
-    player = live(*(read_line(at, sse(chunk("some words "), done=False)) for at in range(4_000)))
+    player = long_tape()
     timeline, wanted = Timeline(player), [parse(line)]
     assert calls_made(lambda: next_hit(timeline, wanted, 0, until=10)) < 60_000
     known = timeline.tools.known if line.startswith("tool") else timeline.channels.known

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from functools import cache
 
 import pytest
 
@@ -272,10 +273,16 @@ def test_a_step_in_a_long_row_of_findings_costs_no_more():
     assert calls_made(lambda: timeline.seek(5, Unit.TRANSITION, 1)) < 200
 
 
+@cache
+def long_tape() -> Player:
+    """A call after much text. It is shared, so nobody may add to it."""
+    reads = [read_line(number, sse(chunk("text "), done=False)) for number in range(5_000)]
+    return live(*reads, read_line(5_000, stream_of(CALL)), end_line(5_001, "done"))
+
+
 @pytest.mark.parametrize("unit", Unit)
 def test_the_first_step_in_a_long_tape_looks_at_no_more_than_a_slice(unit: Unit):
-    reads = [read_line(number, sse(chunk("text "), done=False)) for number in range(5_000)]
-    player = live(*reads, read_line(5_000, stream_of(CALL)), end_line(5_001, "done"))
+    player = long_tape()
     search = Timeline(player).search(-1, unit, 1)
     found: list[int | None] = []
     work = calls_made(lambda: found.append(next(search, None)))
