@@ -162,6 +162,7 @@ CATALOGUE: Mapping[str, Entry] = {
     ),
     # the way to upstream, told by the proxy
     "upstream-fault": Entry("error", "{message}"),
+    "upstream-status": Entry("error", "{message}"),
     "tool-choice-refused": Entry("error", "{message}"),
     # the request
     "tool-left-out": Entry(

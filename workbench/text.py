@@ -47,6 +47,22 @@ def is_visible(text: str) -> bool:
     return _IN_JSON.search(text) is None
 
 
+# -- HTTP
+
+_REASONS = {
+    400: "Bad Request", 401: "Unauthorized", 402: "Payment Required", 403: "Forbidden", 404: "Not Found",
+    405: "Method Not Allowed", 408: "Request Timeout", 409: "Conflict", 413: "Content Too Large",
+    415: "Unsupported Media Type", 422: "Unprocessable Content", 429: "Too Many Requests",
+    500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable",
+    504: "Gateway Timeout", 529: "Overloaded",
+}  # fmt: skip
+
+
+def status_text(status: int | None) -> str:
+    """A status with its name: `429 Too Many Requests`."""
+    return "no status" if status is None else f"{status} {_REASONS.get(status, '')}".rstrip()
+
+
 # -- JSON
 
 

@@ -145,15 +145,31 @@ ADVICE: Mapping[str, str] = {
         "This is a bug of the workbench: please report it with this tape. Until then the dialect "
         f"{DEFAULT} keeps things going."
     ),
+    "choice-not-carried": (
+        "Set n to 1 in the request, or let the client talk chat completions, which have room for several "
+        "answers."
+    ),
+    "field-not-carried": "Nothing needs to be done; a client that needs the field can talk chat completions.",
     # the way to upstream, told by the proxy
     "upstream-fault": (
         "The sentence says what to check. `workbench config` shows the upstream's url and where it was set."
+    ),
+    "upstream-status": (
+        "Upstream refused the request, and the client got its status and what it said. A 429 or 503 passes; "
+        "for any other status look at the request as it went up, at the model's name and at the API key."
     ),
     "tool-choice-refused": (
         'Set template_tool_choice = "none" (or "auto", for SGLang) for this upstream, or tools = inject, '
         "which needs nothing of the server."
     ),
     # the request
+    "tool-left-out": (
+        "Nothing needs to be done if the client works without it. Otherwise offer a function that does the "
+        "same, which the client runs."
+    ),
+    "item-not-carried": "The model does not see it. If it matters, say it in a message's text.",
+    "part-not-carried": "The model sees only its name. If it matters, send it as text or as an image.",
+    "field-not-sent": "Nothing needs to be done; extra_body of the upstream can send what a server needs.",
     "duplicate-tool": (
         "Let the client offer each tool once: two servers of tools may have the same name for one."
     ),

@@ -21,6 +21,7 @@ from transformer.records import Delta, Finding
 from workbench.library.summary import Level, Row
 from workbench.replay.player import Pane, Player
 from workbench.tape.format import Line
+from workbench.text import status_text
 
 _FAILED = "transformer-failed"
 
@@ -84,7 +85,7 @@ def facts_of_player(
     said = dict(reversed(told)) | ({_FAILED: failure} if failure else {})
     return Facts(
         _state_of(player, live),
-        player.status.get("client"),
+        _status(end, player),
         sum(len(choice.calls) for choice in choices_of(answer)),
         counts,
         _error(end.get("error")),
@@ -106,6 +107,12 @@ def observations_of(player: Player, answer: dict[str, Any] | None = None) -> tup
     return observed(
         answer, header.get("request"), player.dialect, policy if isinstance(policy, Mapping) else None
     )
+
+
+def _status(end: Mapping[str, Any], player: Player) -> int | None:
+    """As the index has it: upstream's own where it refused, though the client was told 200 long before."""
+    status = end.get("status")
+    return status if type(status) is int else player.status.get("client")
 
 
 def _state_of(player: Player, live: bool) -> str:
@@ -216,9 +223,15 @@ RULES: tuple[Rule, ...] = (
     Rule(K.UPSTREAM, "error", "upstream-broke", "upstream broke off: {error}"),
     Rule(K.UPSTREAM, "error", "not-sse", "upstream sent something that is not a stream of events"),
     Rule(K.UPSTREAM, "error", "empty-answer", "upstream sent no answer at all"),
+    Rule(K.UPSTREAM, "error", "upstream-status", "{status}: {error}"),
+    # Tapes of before did not tell them apart; these two are the proxy's own for "there is no answer".
+    Rule(
+        K.UPSTREAM, "error", "upstream-fault", "{status}: {error}", "{status}: {error}",
+        lambda facts: (facts.status or 0) >= 400 and facts.status not in (502, 504),
+    ),
     Rule(K.UPSTREAM, "error", "upstream-fault", "no answer from upstream: {error}"),
     Rule(K.UPSTREAM, "error", None, "it ended with an error: {error}", "", _state("error")),
-    Rule(K.UPSTREAM, "error", None, "answered with status {status}", "", lambda f: (f.status or 0) >= 400),
+    Rule(K.UPSTREAM, "error", None, "{status}: {error}", "", lambda facts: (facts.status or 0) >= 400),
     # Proven, while what the dialect that is set takes for a broken call of its own is only a consequence.
     Rule(K.OTHER_DIALECT, "error", "other-dialect", "a call in another dialect than {dialect} stayed text"),
     Rule(
@@ -307,12 +320,12 @@ RULES: tuple[Rule, ...] = (
 # Findings that are never the verdict: each is a detail, or about a request that was answered all the same.
 NOTES = frozenset(
     """
-    generated-id text-after-call stray-token empty-section unknown-event event-after-end broke-after-end
-    duplicate-tool tool-not-understood no-properties name-not-carried name-collides tool-prompt-present
-    calls-without-tools
-    result-without-call call-not-understood system-message-moved tool-choice-not-understood
-    tool-choice-not-sent arguments-not-json value-contains-its-end value-not-carried call-not-carried
-    id-not-carried
+    field-not-sent item-not-carried part-not-carried tool-left-out
+    generated-id choice-not-carried field-not-carried text-after-call stray-token empty-section
+    unknown-event event-after-end broke-after-end duplicate-tool tool-not-understood no-properties
+    name-not-carried name-collides tool-prompt-present calls-without-tools result-without-call
+    call-not-understood system-message-moved tool-choice-not-understood tool-choice-not-sent
+    arguments-not-json value-contains-its-end value-not-carried call-not-carried id-not-carried
     """.split()
 )
 
@@ -356,7 +369,7 @@ def _filled(sentence: str, facts: Facts) -> str:
         "calls_": f"{facts.calls} call{'' if one else 's'}",
         "native_": f"{facts.calls} native call{'' if one else 's'}",
         "dialect": facts.dialect or "the one set",
-        "status": facts.status or "?",
+        "status": status_text(facts.status),
         "error": _line(facts.error),
         "problem": _line(facts.problem) or "the tape cannot be read",
         "lost": facts.lost,

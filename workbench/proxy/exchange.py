@@ -15,12 +15,13 @@ from starlette.types import Send
 
 from workbench.config.settings import Settings
 from workbench.proxy.client import Client
-from workbench.proxy.faults import Fault, Faulted, of_answer
+from workbench.proxy.faults import Fault, Faulted, of_answer, refused
 from workbench.proxy.incoming import first, headers_for_client
 from workbench.proxy.outgoing import Outgoing
 from workbench.proxy.upstream import Reply, UpstreamClient
 from workbench.recording.recording import Recording
 from workbench.tape.format import End
+from workbench.text import status_text
 
 LONGEST_ERROR = 1 << 20
 _NOT_OF_A_FAULT = ("content-type", "location", "x-should-retry")
@@ -93,7 +94,7 @@ class Exchange:
             return Fault(502, message, code="redirect", permanent=True)
         if not 400 <= reply.status < 600:  # a status that does not tell a client what to do
             return of_answer(502, body, name, why=f"answered with status {reply.status}")
-        return of_answer(reply.status, body, name)
+        return refused(reply.status, body, name)
 
     async def close(self) -> None:
         """Give upstream's connection back."""
@@ -103,13 +104,15 @@ class Exchange:
     # -- the client's side
 
     async def answer_fault(self, fault: Fault) -> None:
-        """An HTTP answer that says what went wrong; upstream's own headers (Retry-After) go with it."""
+        """An HTTP answer that says what went wrong: upstream's own where it gave one that clients read, with
+        its own headers (Retry-After) either way."""
         kept = [] if self._reply is None else headers_for_client(self._reply.headers)
         headers = [pair for pair in kept if pair[0] not in _NOT_OF_A_FAULT]
         if fault.permanent:
             headers.append(("x-should-retry", "false"))
         headers.append(("content-type", "application/json"))
-        await self.client.answer(fault.status, headers, fault.body, "proxy")
+        body = fault.body if fault.original is None else fault.original
+        await self.client.answer(fault.status, headers, body, "proxy")
 
     # -- the tape
 
@@ -119,7 +122,10 @@ class Exchange:
         self.recording.finding(self.clock(), code, level, message, where)
 
     def note_fault(self, fault: Fault) -> None:
-        self.note("upstream-fault", "error", fault.message)
+        if fault.answered is None:
+            self.note("upstream-fault", "error", fault.message)
+        else:
+            self.note("upstream-status", "error", f"{status_text(fault.answered)}: {fault.message}")
         for code, level, message in fault.findings:
             self.note(code, level, message)
 

@@ -51,6 +51,8 @@ class Fault:
     param: Any = None
     more: Mapping[str, Any] | None = None
     permanent: bool = False  # asking again would not help
+    answered: int | None = None  # upstream's own status, where it refused the request with one
+    original: bytes | None = None  # upstream's own body, where a client understands it
     findings: tuple[tuple[str, str, str], ...] = ()  # (code, level, sentence)
 
     @property
@@ -129,6 +131,13 @@ def of_answer(status: int, body: bytes, name: str, *, why: str = "") -> Fault:
     if advice and told is None:
         fault = replace(fault, message=f"{fault.message} {advice}")
     return _with_switch(fault, name) if status < 500 else fault
+
+
+def refused(status: int, body: bytes, name: str) -> Fault:
+    """A fault that upstream reports by its status; a client gets upstream's own words where it reads them."""
+    fault = replace(of_answer(status, body, name), answered=status)
+    value = json_object(body)
+    return fault if value is None or _reported(body) is None else replace(fault, original=body)
 
 
 def _as_told(status: int, error: dict[str, Any]) -> Fault:

@@ -17,7 +17,7 @@ from transformer.jsontext import dumps
 from transformer.sse import DONE
 from workbench.proxy.client import Heartbeat
 from workbench.proxy.exchange import LONGEST_ERROR, Exchange
-from workbench.proxy.faults import Fault, Faulted, of_answer
+from workbench.proxy.faults import Fault, Faulted, of_answer, refused
 from workbench.proxy.incoming import Pairs, first, headers_for_client
 from workbench.proxy.upstream import Reply
 from workbench.tape.format import End
@@ -161,16 +161,47 @@ class Relay:
             await self.break_off(fault)
         else:
             await self.exchange.answer_fault(fault)
-        self.exchange.end("error", self.summary(), fault.error)
+        self.exchange.end("error", self.summary() | _status_of(fault), fault.error)
 
     async def break_off(self, fault: Fault) -> None:
         """After the headers. By default the body stays without its end: the server hangs up, which a client
         notices."""
 
+    async def pass_on(self, reply: Reply) -> Fault | None:
+        """Status, headers and bytes as they come. What upstream refused is a fault, of which the client has
+        been told when this returns."""
+        exchange = self.exchange
+        refusal = bytearray()
+        await self.client.start(reply.status, _unchanged_headers(reply))
+        async for data in reply.reads():
+            exchange.recording.read(exchange.clock(), data)
+            if reply.status >= 400:
+                refusal += data[: LONGEST_ERROR - len(refusal)]
+            await self.client.write(data, "proxy" if exchange.recipe is not None else None)
+        await self.client.end()
+        if reply.status < 400:
+            return None
+        fault = refused(reply.status, bytes(refusal), self.upstream)
+        exchange.note_fault(fault)
+        return fault
+
+    async def refuse(self, reply: Reply, raw: bool) -> None:
+        """Upstream refused. Where nothing is converted (`raw`), its answer goes on as it is."""
+        if not raw or self.client.started or not 400 <= reply.status < 600:
+            raise Faulted(await self.exchange.refusal(reply))
+        fault = await self.pass_on(reply)
+        assert fault is not None
+        self.exchange.end("error", self.summary() | _status_of(fault), fault.error)
+
     def empty(self) -> Fault:
         return Fault(
             502, f"the upstream {self.upstream} sent an empty answer. Its log may say why.", code="empty"
         )
+
+
+def _status_of(fault: Fault) -> dict[str, Any]:
+    """For the tape's last line: the client may have been told 200 long before."""
+    return {} if fault.answered is None else {"status": fault.answered}
 
 
 class StreamRelay(Relay):
@@ -197,17 +228,19 @@ class StreamRelay(Relay):
 
     async def relay(self) -> None:
         self._heartbeat.due_in(self.exchange.settings.silence)
-        how = await self._stream()
+        reply = await self.exchange.ask()
+        if not 200 <= reply.status < 300:
+            await self._heartbeat.finish()
+            await self.refuse(reply, self._converter.raw)
+            return
+        how = await self._stream(reply)
         self.exchange.end(how, self.summary(), self._converter.error)
 
     def summary(self) -> dict[str, Any]:
         return self._converter.summary()
 
-    async def _stream(self) -> End:
+    async def _stream(self, reply: Reply) -> End:
         exchange, converter = self.exchange, self._converter
-        reply = await exchange.ask()
-        if not 200 <= reply.status < 300:
-            raise Faulted(await exchange.refusal(reply))
         self._headers = _stream_headers(reply)
         if not self.client.started:
             self._heartbeat.due_in(exchange.settings.head_wait)
@@ -329,7 +362,8 @@ class MessageRelay(Relay):
         exchange = self.exchange
         reply = await exchange.ask()
         if not 200 <= reply.status < 300:
-            raise Faulted(await exchange.refusal(reply))
+            await self.refuse(reply, self._recipe.message("none").setting.raw)
+            return
         body = self._converted(await exchange.read_whole(reply, _LONGEST_MESSAGE), reply)
         await self.client.answer(reply.status, self._headers(reply), body)
         exchange.end("done", self._summary)
@@ -408,12 +442,8 @@ class UnchangedRelay(Relay):
         reply = await exchange.ask()
         if not 200 <= reply.status < 600:
             raise Faulted(await exchange.refusal(reply))
-        await self.client.start(reply.status, _unchanged_headers(reply))
-        async for data in reply.reads():
-            exchange.recording.read(exchange.clock(), data)
-            await self.client.write(data)
-        await self.client.end()
-        exchange.end("eof")
+        fault = await self.pass_on(reply)
+        exchange.end("eof", error=None if fault is None else fault.error)
 
 
 def _unchanged_headers(reply: Reply) -> Pairs:

@@ -129,7 +129,17 @@ def test_sentences_are_short_and_whole():
         (Facts("eof", 200, 3, dialect="passthrough"), Kind.NATIVE, "3 native calls passed through"),
         (Facts("eof", 200, dialect="passthrough"), Kind.PASSED, "passed through unchanged"),
         (Facts("eof", 200, kind="relay"), Kind.PASSED, "passed through unchanged"),
-        (Facts("eof", 404, kind="relay"), Kind.UPSTREAM, "answered with status 404"),
+        (Facts("eof", 404, kind="relay"), Kind.UPSTREAM, "404 Not Found"),
+        (
+            Facts("error", 429, findings={"upstream-status": 1}, error="slow down"),
+            Kind.UPSTREAM,
+            "429 Too Many Requests: slow down",
+        ),
+        (
+            Facts("error", 429, findings={"upstream-fault": 1}, error="slow down"),
+            Kind.UPSTREAM,
+            "429 Too Many Requests: slow down",
+        ),
         (Facts("error", 502, error="no GPU."), Kind.UPSTREAM, "it ended with an error: no GPU"),
         (Facts("error", 502), Kind.UPSTREAM, "it ended with an error"),
         (

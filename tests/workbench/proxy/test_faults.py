@@ -21,6 +21,7 @@ from tests.support.bench import (
     by_transformer,
     replayed,
     running_bench,
+    wait_for,
 )
 from tests.support.client import Result, result
 from tests.support.project import ROOT
@@ -31,6 +32,7 @@ from tests.support.upstream.answers import (
     Close,
     Finish,
     Gate,
+    Head,
     Pause,
     Raw,
     Reset,
@@ -39,6 +41,12 @@ from tests.support.upstream.answers import (
     stream,
 )
 from tests.support.upstream.server import CERTIFICATE, ScriptedUpstream, free_port
+from workbench.analysis.explain.rows import why_line
+from workbench.analysis.verdicts import facts_of_player, facts_of_row, proof, verdict
+from workbench.library.query import Filter, Library
+from workbench.library.summary import Row
+from workbench.replay.player import Player
+from workbench.tape.format import Line
 
 TEXT = sse(chunk("Hello"), done=False)
 DATA = stream_of(CALL)
@@ -53,7 +61,6 @@ def error_of(response: httpx.Response) -> dict[str, Any]:
     assert response.headers["content-type"] == "application/json"
     error = response.json()["error"]
     assert set(error) >= {"message", "type", "param", "code"} and isinstance(error["message"], str)
-    assert error["type"] != "server_error", "a client takes that for: try again"
     return dict(error)
 
 
@@ -64,20 +71,10 @@ def error_of(response: httpx.Response) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("answer", "status", "kind", "said"),
     [
-        (failure(400, {"error": {"message": "bad field", "type": "invalid_request_error", "code": "x"}}), 400,
-         "invalid_request_error", "bad field"),
-        (failure(400, {"error": {"message": "bad", "type": "server_error"}}), 400, "upstream_error", "bad"),
-        (failure(401, {"error": {"message": "no key"}}), 401, "upstream_error", "no key"),
-        (failure(404, {"detail": "Not Found"}), 404, "upstream_error", "Not Found"),
         (failure(404, b""), 404, "upstream_error", "Check the upstream's url"),
-        (failure(422, {"detail": [{"loc": ["body"], "msg": "field required"}]}), 422, "upstream_error",
-         "field required"),
-        (failure(400, {"object": "error", "message": "too long", "type": "BadRequestError"}), 400,
-         "BadRequestError", "too long"),
         (failure(400, b'data: {"error": {"message": "as an event"}}\n\n', "text/event-stream"), 400,
          "upstream_error", "as an event"),
         (failure(503, "Loading...", "text/plain"), 503, "upstream_error", "Loading..."),
-        (failure(400, {"error": "model not loaded"}), 400, "upstream_error", "model not loaded"),
         (failure(502, HTML, "text/html"), 502, "upstream_error", "502 Bad Gateway"),
         (failure(500, "Internal Server Error", "text/plain"), 500, "upstream_error", "Internal Server Error"),
         (failure(302, b"", "text/plain", [("location", "https://other/v1")]), 502, "upstream_error",
@@ -115,8 +112,73 @@ def test_a_fault_before_the_answer_has_a_status_and_a_sentence(
     tape = bench.tape()
     assert tape.end is not None and tape.end.value["end"] == "error"
     assert tape.end.value["error"] == error
-    assert tape.end.value["findings"]["upstream-fault"] == 1
+    head = answer.steps[0]
+    refused = isinstance(head, Head) and 400 <= head.status < 600
+    assert tape.end.value["findings"]["upstream-status" if refused else "upstream-fault"] == 1
     assert b"".join(tape.sent) == response.content
+
+
+REFUSALS = [
+    (400, {"error": {"message": "bad field", "type": "invalid_request_error", "code": "x"}}, "bad field"),
+    (400, {"error": {"message": "bad", "type": "server_error"}}, "bad"),
+    (401, {"error": {"message": "no key"}}, "no key"),
+    (404, {"detail": "Not Found"}, "Not Found"),
+    (422, {"detail": [{"loc": ["body"], "msg": "field required"}]}, "field required"),
+    (429, {"error": {"message": "slow down", "type": "rate_limit"}}, "slow down"),
+    (400, {"object": "error", "message": "too long", "type": "BadRequestError"}, "too long"),
+    (400, {"error": "model not loaded"}, "model not loaded"),
+    (500, {"error": {"message": "quota", "code": 402}}, "quota"),
+]
+
+
+@pytest.mark.parametrize("tools", [TOOLS, None])
+@pytest.mark.parametrize("stream_asked", [True, False])
+@pytest.mark.parametrize(("status", "body", "said"), REFUSALS)
+def test_issue_11_8_upstreams_own_error_reaches_the_client_as_it_was(
+    bench: Bench, status: int, body: Any, said: str, stream_asked: bool, tools: Any
+) -> None:
+    data = json.dumps(body, indent=1).encode()  # not as we would write it
+    answer = failure(status, data, headers=[("retry-after", "7"), ("x-request-id", "r1")])
+    response = bench.ask(answer, stream=stream_asked, tools=tools)
+    assert (response.status_code, response.content) == (status, data)
+    assert (response.headers["retry-after"], response.headers["x-request-id"]) == ("7", "r1")
+    tape = bench.tape()
+    assert tape.end is not None and tape.end.value["end"] == "error"
+    assert tape.end.value["status"] == status and said in tape.end.value["error"]["message"]
+    assert b"".join(tape.sent) == data == b"".join(tape.reads)
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/embeddings"])
+def test_issue_11_8_a_status_is_in_the_list_the_bar_and_the_why(bench: Bench, path: str) -> None:
+    bench.upstream.answer(failure(429, {"error": {"message": "slow down"}}))
+    bench.client.post(path, json={"model": "m", "messages": []}, **bench.options({}))
+    tape = bench.tape()
+    player = Player(tape.header)
+    player.add(tape.lines)
+    said = "429 Too Many Requests: slow down"
+    in_bar = verdict(facts_of_player(player))
+    assert (in_bar.sentence, in_bar.long, in_bar.level) == (said, said, "error")
+    step = proof(player, in_bar)
+    assert step is not None
+    line = player.item(*player.place(step))
+    assert isinstance(line, Line)
+    assert said in " ".join(why_line(player, line).sentences)
+    with Library(bench.proxy.library) as library:
+        row = wait_for(lambda: ended_row(library, bench.session), "its row")
+    assert verdict(facts_of_row(row)).sentence == said
+
+
+def ended_row(library: Library, session: str) -> Row | None:
+    return next((row for row in library.rows(Filter(session=session)) if row.state != "running"), None)
+
+
+@pytest.mark.parametrize("stream_asked", [True, False])
+def test_issue_11_8_without_tools_byte_for_byte(bench: Bench, stream_asked: bool) -> None:
+    for data, kind in ((HTML, "text/html"), (b"busy\r\n", "text/plain"), (b"", "text/plain")):
+        answer = failure(503, data, kind, [("x-should-retry", "true")])
+        response = bench.ask(answer, stream=stream_asked, tools=None)
+        assert (response.status_code, response.content) == (503, data)
+        assert (response.headers["content-type"], response.headers["x-should-retry"]) == (kind, "true")
 
 
 @pytest.mark.parametrize(("status", "retry"), [(400, "false"), (401, "false"), (429, None), (503, None)])
@@ -129,9 +191,9 @@ def test_only_passing_faults_may_be_tried_again(bench: Bench, status: int, retry
 
 def test_an_error_of_any_depth_is_told(bench: Bench):
     body = b'{"error": {"message": "deep", "at": ' + b"[" * 500 + b"]" * 500 + b"}}"
-    for answer, status in ((failure(400, body), 400), (stream(b"data: " + body + b"\n\n"), 502)):
-        response = bench.ask(answer)
-        assert (response.status_code, error_of(response)["message"]) == (status, "deep")
+    response = bench.ask(stream(b"data: " + body + b"\n\n"))
+    assert (response.status_code, error_of(response)["message"]) == (502, "deep")
+    assert bench.ask(failure(400, body)).content == body
 
 
 def test_a_whole_message_where_a_stream_was_asked(bench: Bench):
@@ -156,9 +218,10 @@ def test_without_tools_an_error_in_the_stream_has_a_status_too(bench: Bench):
 def test_a_server_that_refuses_the_tool_choice_names_the_switch(bench: Bench):
     told = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
     response = bench.ask(failure(400, {"object": "error", "message": told, "code": 400}))
-    assert "template_tool_choice" in error_of(response)["message"] and told in error_of(response)["message"]
+    assert response.json()["message"] == told
     tape = bench.tape()
     assert tape.end is not None and tape.end.value["findings"]["tool-choice-refused"] == 1
+    assert any("template_tool_choice" in str(line.value["message"]) for line in tape.of("finding"))
 
 
 @pytest.mark.parametrize(

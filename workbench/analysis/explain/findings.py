@@ -43,6 +43,12 @@ HOPELESS = {
     "malformed-call": "What stands there does not tell which call was meant.",
     "unnamed-call": "Its arguments are no JSON object, so an id that names a tool would not be enough.",
     "invalid-arguments": "No small change makes JSON of these arguments.",
+    "missing-parameter": "The model did not say its value, so nothing that is added would be true.",
+    "cut-after-call": "The call is complete; what came after the limit of tokens was never written.",
+    "number-too-long": "The text of the answer is whole; no call was lost with it.",
+    "nested-too-deep": "The text of the answer is whole; no call was lost with it.",
+    "choice-not-carried": "It is another answer to the same request; the first one is whole.",
+    "field-not-carried": "No text of the model was in it.",
     "stray-token": "No call was lost with it.",
     "empty-section": "No call stands in the section.",
     "bad-json-event": "What the event should have said is lost; no other reading of the text brings it back.",
@@ -87,7 +93,7 @@ def _hopeless(player: Player, finding: Finding) -> str:
     """Why there is no remedy."""
     if finding.code not in MENDABLE:
         return HOPELESS.get(finding.code, "")
-    if start_of(player, finding) is None:
+    if finding.call is not None and start_of(player, finding) is None:
         return "The call begins too far back for its text to be tried out here."
     if finding.call and wants_one_call(player):
         return HOPELESS["call-after-first"]

@@ -24,6 +24,10 @@ NO_REMEDY = {
     ("broke-inside-call", "upstream-broke"): "the call has a finding of its own",
     ("broke-after-call", "broke-after-call"): "the call is complete",
     ("error-in-stream", "upstream-error"): "there is no call in what came",
+    ("missing-parameter", "missing-parameter"): "nobody knows the value",
+    ("cut-by-length-after-call", "cut-after-call"): "the call is complete",
+    ("truncated-arguments", "cut-after-call"): "the calls before are complete",
+    ("attributes", "malformed-call"): "another syntax, of which no small change makes a call",
     ("empty-turn", "empty-turn"): "there is no text",
     ("finish-without-call", "finish-contradicts"): "there is no call in the text",
 }
