@@ -18,6 +18,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from samples.cases import CASES, Case, Meta
+from samples.cases.reports import REPORTS
 from transformer import Finding, StreamTransformer
 from workbench.tape.format import (
     Line,
@@ -56,8 +57,15 @@ workbench transform samples/roo-xml/good-read.jsonl --out message
 They are made up, after what models and servers really do. `python samples/build.py` writes them from the
 tables in `cases/`, which also say what should become of each one; `tests/test_samples.py` checks that.
 *Findings* are what the transformer has to say about the answer. Where a tape's header has the key `failure`,
-it has the numbers of the reports of users of other parsers after which it was made; that list is not part of
-this repository.
+it has the numbers of the reports after which it was made, which are listed at the end.
+"""
+REPORTED = """
+## Reports
+
+What users of other parsers reported, and where:
+
+| number | what went wrong | issues |
+|---|---|---|
 """
 
 
@@ -152,7 +160,8 @@ def readme(made: list[Sample]) -> str:
     for dialect in CASES:
         rows = [_row(sample) for sample in made if sample.dialect == dialect]
         parts += [f"\n## {dialect}\n\n", *HEADINGS, *rows]
-    return "".join(parts)
+    reports = (f"| {number} | {pattern} | {issues} |\n" for number, (pattern, issues) in REPORTS.items())
+    return "".join([*parts, REPORTED, *reports])
 
 
 def _row(sample: Sample) -> str:

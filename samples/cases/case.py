@@ -13,7 +13,7 @@ from samples.cases.upstream import JSON, Reads, Upstream, one_by_one
 class Outcome:
     """What the client has in hand for one choice. Arguments are an object, or their exact text.
 
-    `finish` is what SPEC section 3 wants by default; `ids` None means: generated ones, whatever they are.
+    `finish` is what docs/spec.md wants by default (section 3); `ids` None means: whatever was generated.
     """
 
     content: str = ""
@@ -40,7 +40,7 @@ class Case:
     upstream: Upstream
     gets: Outcome | Sequence[Outcome]  # of the only choice, or of each
     findings: Sequence[str] = ()
-    failure: Sequence[int] = ()  # the patterns of FAILURES.md that it shows
+    failure: Sequence[int] = ()  # the reports after which it was made: reports.py
     tools: Sequence[JSON] = ()
     asked: Any = "What does src/main.py do?"
     policy: Mapping[str, Any] = field(default_factory=dict)

@@ -31,7 +31,7 @@ naïve — “quoted” 日本語 🎉 \u2028 and on
 <command>touch wrong-1</command>
 </bash>
 """
-# What looks like a call of the dialect itself, and is data by SPEC 4.
+# What looks like a call of the dialect itself, and is data by docs/spec.md, section 4.
 LOOKALIKES = {
     "roo-xml": """\
 <write>

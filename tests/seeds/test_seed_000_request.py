@@ -23,7 +23,7 @@ def block(tools: list[JSON]) -> str:
 
 
 def masked(text: str) -> str:
-    """Usage values are free to differ: SPEC section 8."""
+    """Usage values are free to differ: docs/spec.md, section 8."""
     return re.sub(r"^<(\w+)>(?!\n<).*?</\1>$", r"<\1>…</\1>", text, flags=re.DOTALL | re.MULTILINE)
 
 

@@ -55,7 +55,7 @@ data: [DONE]
 
 """  # noqa: E501
 EVENTS = [line.removeprefix("data: ") for line in PRINTED.splitlines() if line.startswith("data: ")]
-# SPEC section 8: the document's 25/15/40 does not follow from its input, so it is put there.
+# docs/spec.md, section 8: the document's 25/15/40 does not follow from its input, so it is put there.
 EVENTS[7] = '{"choices":[{"delta":{"content":"</read>"}}],"usage":{"input_tokens":25,"output_tokens":15}}'
 INPUT = sse(*EVENTS, done=False)
 

@@ -27,8 +27,8 @@ META: JSON = {
     "model": "moonshotai/Kimi-K2.5-TEE",
 }
 
-# The document's log. Line 12 is broken JSON, read as SPEC section 8 says; the second call is left out
-# there and filled in here.
+# The document's log. Line 12 is broken JSON, read as docs/spec.md, section 8, says. The second call is left
+# out there and filled in here.
 LOG_DELTAS: list[JSON] = [
     {"reasoning": " <|tool_calls_section_begin|>"},
     {"reasoning": " <|tool_call_begin|>"},
@@ -199,7 +199,7 @@ def test_format_structure_an_id_that_could_mean_anything_is_text(tools: list[JSO
 
 
 def test_handling_mixed_content_in_a_single_sse_packet() -> None:
-    # SPEC section 8: the text stays in its channel, the token is recorded.
+    # docs/spec.md, section 8: the text stays in its channel, the token is recorded.
     data = sse(chunk(reasoning="Hello <|tool_calls_section_begin|>world"))
     assert check_every_split("kimi-k2", data, tools=[BASH]) == Result(
         reasoning="Hello world", finish_reason="stop"
@@ -292,7 +292,7 @@ FINISH = {
 @pytest.mark.parametrize(("text", "said", "expected"), FINISH.values(), ids=FINISH)
 @pytest.mark.parametrize("place", ["choice", "delta"])
 def test_state_machine_finish_reason(text: str, said: str | None, expected: str, place: str) -> None:
-    # "Pass through unchanged" yields to SPEC section 3, or clients would never run the call.
+    # "Pass through unchanged" yields to docs/spec.md, section 3, or clients would never run the call.
     last: JSON = {"index": 0, "delta": {"reasoning": ""}}
     (last if place == "choice" else last["delta"])["finish_reason"] = said
     data = sse(chunk(reasoning=text), {"choices": [last]})

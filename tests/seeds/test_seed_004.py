@@ -262,7 +262,7 @@ def test_tool_invocation_comparison_openai_response(dialect: str) -> None:
 
 
 def test_why_this_matters_with_tools_offered_the_same_text_is_a_call() -> None:
-    # The document's "don't convert" is about clients that send no tools (SPEC section 8).
+    # The document's "don't convert" is about clients that send no tools (docs/spec.md, section 8).
     got = check_every_split("roo-xml", stream_of(LIST_FILES, 7), request=OPENAI_REQUEST)
     assert got == Result(
         "I'll list the files in the current directory.",

@@ -41,7 +41,7 @@ def events_of(data: bytes) -> list[str]:
 
 
 class _Choice:
-    """Joins one choice's deltas and asserts the laws of SPEC section 3 on the way."""
+    """Joins one choice's deltas and asserts the laws of docs/spec.md, section 3, on the way."""
 
     def __init__(self) -> None:
         self.deltas = 0
@@ -151,7 +151,7 @@ def result(data: bytes) -> Result:
 
 
 def message_result(body: JSON, index: int = 0) -> Result:
-    """One choice of a chat.completion object, checked against SPEC section 3."""
+    """One choice of a chat.completion object, checked against docs/spec.md, section 3."""
     choice = next(choice for choice in body["choices"] if choice["index"] == index)
     said = choice["message"]
     assert said["role"] == "assistant"

@@ -66,7 +66,7 @@ def channels_of(events: Iterable[Event]) -> dict[tuple[int, str], Channel]:
 
 
 def _channel_keys(delta: JSON) -> list[tuple[str, str]]:
-    """(channel, field) for each text in a delta, as SPEC section 1 and the Qwen chat's phases have it."""
+    """(channel, field) for each text in a delta, as docs/spec.md and the Qwen chat's phases have it."""
     keys = [key for key in ("content", "reasoning", "reasoning_content") if isinstance(delta.get(key), str)]
     content = "content" if delta.get("phase") in (None, "answer") else "reasoning"
     both = keys[-2:] == ["reasoning", "reasoning_content"]

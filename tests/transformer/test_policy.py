@@ -1,4 +1,4 @@
-"""SPEC section 6: every switch, what it changes, and that it changes nothing else."""
+"""docs/spec.md, section 6: every switch, what it changes, and that it changes nothing else."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_defaults_said_aloud_change_no_byte(dialect: str) -> None:
     assert transform(dialect, stream_of(text), tools=TOOLS, policy={})[0] == expected
 
 
-# SPEC section 5, the table of defaults
+# docs/spec.md, section 5: the table of defaults
 DEFAULTS: dict[str, JSON] = {
     "roo-xml": {
         "tools": "inject", "channels": ("content",), "unknown_tools": "call", "malformed": "text",

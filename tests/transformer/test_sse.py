@@ -1,4 +1,4 @@
-"""SPEC section 2, the framing: which bytes are an event, whatever the cut."""
+"""The framing of docs/spec.md, section 2: which bytes are an event, whatever the cut."""
 
 from __future__ import annotations
 

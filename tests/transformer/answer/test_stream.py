@@ -1,4 +1,4 @@
-"""SPEC section 3 (what the client gets) and the parts of section 2 that the whole pipeline must keep."""
+"""What the client gets (docs/spec.md, section 3), and what of section 2 the whole pipeline must keep."""
 
 from __future__ import annotations
 

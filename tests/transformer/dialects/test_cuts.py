@@ -1,4 +1,4 @@
-"""The first law of SPEC section 2 by property: any cut of the same text gives the same result."""
+"""The first law of docs/spec.md, section 2: any cut of the same text gives the same result."""
 
 from __future__ import annotations
 
@@ -309,7 +309,7 @@ def qwen(name: str, texts: dict[str, str]) -> str:
 
 
 LINE = r"(?:\A|[\n\r])"
-# Conservative: what might be the end of a value according to SPEC section 4, or begin an example.
+# Conservative: what might be the end of a value according to docs/spec.md, section 4, or begin an example.
 OWN_END = {
     "roo-xml": re.compile(rf"</KEY>\s*<|{LINE}<TOOL>|{LINE}</TOOL>\s*<"),
     "qwen3-coder": re.compile(

@@ -330,7 +330,7 @@ ROO: dict[str, Row] = {
         written("<write>\n<path>p\n</write>\n<read>\n</read>"),
         [],
     ),
-    # What is never closed is text (section 5).
+    # What is never closed is text (docs/spec.md, section 5).
     "a value without end": (f"{HEAD}x\n</write>", f"{HEAD}x\n</write>", [], ["unclosed-parameter"]),
     "a call without end": (f"{HEAD}x</content>\n", f"{HEAD}x</content>\n", [], ["truncated-call"]),
     "half a closing tag": (f"{HEAD}x</cont", f"{HEAD}x</cont", [], ["truncated-call"]),

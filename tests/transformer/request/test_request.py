@@ -346,7 +346,7 @@ def test_calls_are_written_after_the_content(dialect: str, one: str, two: str):
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_what_was_written_reads_as_the_turn_it_was(dialect: str):
-    """The law of SPEC section 7, for a whole message."""
+    """The law of docs/spec.md, section 7, for a whole message."""
     calls = [call(), call("functions.read:1", arguments='{"filePath":"b\\n","limit":12345678901234567890}')]
     rest, _ = up(asks(*calls, content="I look."), dialect=dialect)
     answer = {"choices": [{"index": 0, "message": rest[0], "finish_reason": "stop"}]}
