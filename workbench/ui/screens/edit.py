@@ -14,7 +14,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.timer import Timer
-from textual.widgets import Footer, Static, TextArea
+from textual.widgets import Static, TextArea
 
 from transformer.request.prompt import TemplateFailed, prompt_for
 from workbench.errors import UserError
@@ -23,6 +23,7 @@ from workbench.ui.background import in_background
 from workbench.ui.display import content
 from workbench.ui.requestfacts import RequestFacts, template_of
 from workbench.ui.screens.view import HelpScreen
+from workbench.ui.widgets.bars import KeyBar
 from workbench.ui.widgets.payload import pretty
 
 _ODD = re.compile(
@@ -100,7 +101,7 @@ class EditScreen(Screen[Sent]):
         yield self._head
         yield self.editor
         yield self._said
-        yield Footer(show_command_palette=False)
+        yield KeyBar(show_command_palette=False)
 
     def on_mount(self) -> None:
         self.editor.focus()
@@ -276,7 +277,7 @@ class RewriteScreen(Screen[str]):
         yield self._head
         yield self.editor
         yield self._said
-        yield Footer(show_command_palette=False)
+        yield KeyBar(show_command_palette=False)
 
     def on_mount(self) -> None:
         self.editor.load_text(self._text)

@@ -19,14 +19,14 @@ from textual.containers import Container
 from textual.content import Content
 from textual.screen import Screen
 from textual.strip import Strip
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Input, Static
 
 from workbench.analysis.appraisal import SMALL, Appraiser
 from workbench.analysis.verdicts import SIGNS
 from workbench.replay.sources import Replayable
 from workbench.ui.display import Pieces, content
 from workbench.ui.screens.view import HelpScreen
-from workbench.ui.widgets.bars import PromptBar, Question
+from workbench.ui.widgets.bars import KeyBar, PromptBar, Question
 from workbench.ui.widgets.document import FactSheet
 from workbench.ui.widgets.rowpane import GroupedPane, RowPane
 from workbench.ui.widgets.textpane import TextPane
@@ -297,7 +297,7 @@ class PickerScreen(Screen[int | None]):
             yield self.list
             yield self.about
         yield self._prompt
-        yield Footer(show_command_palette=False)
+        yield KeyBar(show_command_palette=False)
 
     def on_mount(self) -> None:
         self.list.focus()

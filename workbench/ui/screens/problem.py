@@ -13,10 +13,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import Screen
-from textual.widgets import Button, Footer, Static
+from textual.widgets import Button, Static
 
 from workbench.proxy.process import ProcessExit
 from workbench.ui.display import content, paragraph
+from workbench.ui.widgets.bars import KeyBar
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class ProblemScreen(Screen[str]):
                 for action in self.actions.values():
                     label = content(f"{action.key}  {action.text}")
                     yield Button(label, id=f"do-{action.name}", tooltip=action.tooltip, compact=True)
-        yield Footer()
+        yield KeyBar()
 
     def on_mount(self) -> None:
         self.query_one("#problem-actions").query(Button).first().focus()

@@ -14,7 +14,6 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import Resize
-from textual.widgets import Footer
 
 from workbench.analysis.explain.bytes import explain_byte
 from workbench.analysis.explain.trace import Explanation
@@ -32,7 +31,7 @@ from workbench.ui.screens.exchange import ExchangeScreen
 from workbench.ui.screens.picker import PickerScreen
 from workbench.ui.screens.view import Choice, ListScreen, Picked
 from workbench.ui.variants import channel_name, character_at, probable_split, split_places
-from workbench.ui.widgets.bars import PositionBar, Question
+from workbench.ui.widgets.bars import KeyBar, PositionBar, Question
 from workbench.ui.widgets.replayview import ReplayView
 from workbench.ui.widgets.rowpane import RowPane
 
@@ -175,7 +174,7 @@ class ReplayScreen(ExchangeScreen):
         yield self._tabs
         yield self.view
         yield self._prompt
-        yield Footer()
+        yield KeyBar()
 
     def begin(self) -> None:
         self.set_interval(_FRAME, self.model.advance)

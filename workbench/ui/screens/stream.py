@@ -11,7 +11,7 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from workbench.analysis.filters import FilterError
 from workbench.analysis.variants.changes import Change
@@ -27,7 +27,7 @@ from workbench.ui.opentape import OpenTape
 from workbench.ui.screens.exchange import ExchangeScreen
 from workbench.ui.screens.replay import ReplayScreen
 from workbench.ui.screens.session import SessionScreen
-from workbench.ui.widgets.bars import FILTER
+from workbench.ui.widgets.bars import FILTER, KeyBar
 from workbench.ui.widgets.exchanges import Catalogue, Entry, ExchangeList, Judged, is_side
 from workbench.ui.widgets.exchangeview import ExchangeView
 from workbench.ui.widgets.rowpane import RowPane
@@ -76,7 +76,7 @@ class StreamScreen(ExchangeScreen):
             yield self.view
         yield self._tip
         yield self._prompt
-        yield Footer()
+        yield KeyBar()
 
     def begin(self) -> None:
         self._tip.display = False

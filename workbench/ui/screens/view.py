@@ -14,11 +14,11 @@ from textual.content import Content
 from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from workbench.files import save
 from workbench.ui.display import Pieces, content
-from workbench.ui.widgets.bars import SEARCH, PaneTabs, PromptBar
+from workbench.ui.widgets.bars import SEARCH, KeyBar, PaneTabs, PromptBar
 from workbench.ui.widgets.document import FactSheet, Sheet
 from workbench.ui.widgets.rowpane import RowPane
 from workbench.ui.widgets.textpane import TextPane
@@ -77,7 +77,7 @@ class ViewScreen(Screen[T]):
         yield self.tabs
         yield from self.compose_body()
         yield self._prompt
-        yield Footer(show_command_palette=False)
+        yield KeyBar(show_command_palette=False)
 
     def compose_body(self) -> ComposeResult:
         yield from self.panes

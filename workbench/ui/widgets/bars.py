@@ -7,7 +7,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -18,9 +18,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
+from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Footer, Input, Static
 
 from workbench.text import visible_line
 from workbench.ui.display import content, sign_of, strip_of
@@ -139,6 +140,30 @@ class PromptBar(Horizontal):
 
 
 _COLOURS = {"error": "$text-error", "warning": "$text-warning", "good": "$text-success", "info": "$text"}
+
+
+class KeyBar(Footer):
+    """The keys that do something now, made anew only when they change.
+
+    Textual's footer makes a widget for each key whenever the focus moves, although panes side by side mostly
+    have the same keys: that took longer than all else that such a key press does.
+    """
+
+    def __init__(self, *, show_command_palette: bool = True) -> None:
+        super().__init__(show_command_palette=show_command_palette)
+        self._shown: list[tuple[str, str, str, bool, str]] = []
+
+    def bindings_changed(self, screen: Screen[Any]) -> None:
+        if screen is self.screen and self.is_attached and screen.app.app_focus:
+            shown = [
+                (binding.key, binding.description, binding.action, enabled, tooltip)
+                for _, binding, enabled, tooltip in screen.active_bindings.values()
+                if binding.show
+            ]
+            if shown == self._shown:
+                return
+            self._shown = shown
+        super().bindings_changed(screen)
 
 
 class VerdictBar(Static):
