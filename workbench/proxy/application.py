@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import time
 import traceback
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
@@ -16,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from workbench.config.settings import Settings, Upstream
 from workbench.proxy.client import disconnected
+from workbench.proxy.conversations import Conversations, Turn, said_session
 from workbench.proxy.exchange import Exchange
 from workbench.proxy.faults import Fault
 from workbench.proxy.guard import bearer, refuse, same
@@ -41,6 +44,7 @@ class Proxy:
         self.running: set[Exchange] = set()
         # The last Authorization that clients sent for an upstream: for resends, in memory only.
         self.authorizations: dict[str, str] = {}
+        self._conversations = Conversations()
         self._stopped: Fault | None = None  # for what begins when all else has been ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -101,12 +105,21 @@ class Proxy:
         started, begun = time.time(), time.perf_counter()
         if body is None:
             body = await self._body(incoming, upstream)
-        outgoing = Outgoing(incoming, upstream, body, started)
+        outgoing = Outgoing(incoming, upstream, body, started, self._turn(incoming))
         recording = self._record(outgoing, more)
         exchange = Exchange(self.settings, self.upstream_client, outgoing, recording, send, begun)
+        exchange.on_end = self._ended
         for note in body.notes:
             exchange.note(note.code, note.level, note.message, "request")
         return exchange
+
+    def _turn(self, incoming: Incoming) -> Turn:
+        if not incoming.is_chat:
+            return Turn(said_session(incoming))
+        return self._conversations.turn(incoming, f"conversation-{secrets.token_hex(4)}")
+
+    def _ended(self, exchange: Exchange, summary: Mapping[str, Any]) -> None:
+        self._conversations.answered(exchange.outgoing.turn, summary.get("answer"))
 
     async def _body(self, incoming: Incoming, upstream: Upstream) -> UpstreamBody:
         if not incoming.is_chat:
@@ -120,8 +133,8 @@ class Proxy:
         if outgoing.incoming.method != "POST":
             return Unrecorded()
         upstream = outgoing.upstream
-        secrets = (upstream.api_key, self.settings.token, *upstream.secrets)
-        return self.recorder.begin(outgoing.tape_header(**more), [secret for secret in secrets if secret])
+        known = (upstream.api_key, self.settings.token, *upstream.secrets)
+        return self.recorder.begin(outgoing.tape_header(**more), [secret for secret in known if secret])
 
     async def carry_out(self, exchange: Exchange) -> None:
         """To its end, whatever that is: the tape is closed, upstream's connection given back."""

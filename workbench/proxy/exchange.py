@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -52,6 +52,7 @@ class Exchange:
         self.client = Client(send, recording, self.clock)
         self.client_left = False
         self.task: asyncio.Task[None] | None = None  # that works on it
+        self.on_end: Callable[[Exchange, Mapping[str, Any]], None] | None = None  # gets the tape's last line
 
     def clock(self) -> float:
         """Seconds since it began."""
@@ -139,6 +140,8 @@ class Exchange:
         if error is not None:
             told["error"] = error
         self.recording.end(self.clock(), how, **told)
+        if self.on_end is not None:
+            self.on_end(self, told)
 
     # -- from outside
 

@@ -92,11 +92,6 @@ class Incoming:
         return self.path == CHAT and self.method == "POST"
 
     @property
-    def session(self) -> str | None:
-        """What the client calls its conversation; OpenCode says it with every request."""
-        return first(self.headers, "x-session-id") or first(self.headers, "session-id")
-
-    @property
     def parent_session(self) -> str | None:
         return first(self.headers, "x-parent-session-id")
 

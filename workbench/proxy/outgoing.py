@@ -18,6 +18,7 @@ from transformer.policy import Policy
 from transformer.records import Finding
 from transformer.request.request import merged, transform_request
 from workbench.config.settings import Settings, Upstream
+from workbench.proxy.conversations import NO_SESSION, Turn
 from workbench.proxy.incoming import Incoming, Pairs, headers_for_upstream
 from workbench.tape.format import make_header
 from workbench.tape.recipe import Recipe
@@ -144,6 +145,7 @@ class Outgoing:
     upstream: Upstream
     body: UpstreamBody
     started: float
+    turn: Turn = NO_SESSION
     seed: str = field(default_factory=lambda: secrets.token_hex(6))
 
     @property
@@ -190,7 +192,7 @@ class Outgoing:
     def _facts(self) -> dict[str, Any]:
         incoming = self.incoming
         return {
-            "session": incoming.session,
+            "session": self.turn.session,
             "parent_session": incoming.parent_session,
             "upstream": self.upstream.name,
             "url": self.url,

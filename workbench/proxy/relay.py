@@ -127,7 +127,12 @@ class Converter:
         findings = Counter([*(found.code for found in t.findings), *(found.code for found in seen)])
         if self._gave_up is not None:
             findings["transformer-failed"] += 1
-        return {"calls": t.calls, "findings": dict(findings), "usage": t.usage}
+        return {"calls": t.calls, "findings": dict(findings), "usage": t.usage, **_answer(t.completion)}
+
+
+def _answer(completion: Any) -> dict[str, Any]:
+    """The whole answer, as far as one came, for the tape's last line."""
+    return {"answer": completion} if completion and completion.get("choices") else {}
 
 
 class Relay:
@@ -403,6 +408,7 @@ class MessageRelay(Relay):
                 Counter([*(found.code for found in message.findings), *(one.code for one in seen)])
             ),
             "usage": converted.get("usage"),
+            **_answer(converted),
         }
         if "error" in converted and "choices" not in converted:
             raise Faulted(of_answer(502, dumps(converted), self.upstream))
