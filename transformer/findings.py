@@ -103,6 +103,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "empty-section": Entry(
         "info", "{token} begins a section without any call: its tokens were dropped, other text in it stays"
     ),
+    "dialect-chosen": Entry("info", "from here on the answer is read as {dialect}, because {why}"),
     # the stream around it
     "bad-json-event": Entry("error", "an event is not JSON ({reason}) and was not passed on: {excerpt}"),
     "unknown-event": Entry(

@@ -1,17 +1,19 @@
-"""The ids of a choice's calls: upstream's where the dialect has them, generated otherwise, never twice."""
+"""A choice of an answer: its machines, its calls, and what the client knows of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
+from transformer.answer.auto import AutoMachine
 from transformer.answer.setting import Setting, call_ids
 from transformer.frontends.writer import ClientWriter
 from transformer.journal import Journal, Text
 from transformer.jsonscan import JsonScanner
-from transformer.parser.machine import Machine
+from transformer.parser.machine import Dialect, Machine
 from transformer.parser.output import Arguments, Begin, Complete, Piece, Refusal, merged
 from transformer.records import DeltaKind, Span
 from transformer.values.fitting import misfits, parse
@@ -30,13 +32,15 @@ class CallIds:
         """An id that upstream gave to a call of its own."""
         self._used.add(id)
 
-    def give(self, written: str | None, number: int, index: int, answer: str) -> tuple[str, str | None]:
+    def give(
+        self, dialect: Dialect, written: str | None, number: int, index: int, answer: str
+    ) -> tuple[str, str | None]:
         """The id of a call, and why it is not the one that was written, if that is worth telling.
 
         Where nobody says how ids are made, they are made from the answer's id: no two answers share one.
         """
         why = None
-        if self._setting.dialect.ids == "generated" or self._setting.frontend.own_ids:
+        if dialect.ids == "generated" or self._setting.frontend.own_ids:
             id = (self._setting.ids or call_ids(answer))(number)
         elif written and written not in self._used:
             id = written
@@ -184,11 +188,13 @@ class Choice:
         "calls",
         "client",
         "complete",
+        "dialect",
         "finish_event",
         "finished",
         "index",
         "journal",
         "message",
+        "model",
         "next_index",
         "number",
         "policy",
@@ -198,6 +204,7 @@ class Choice:
         "tools",
         "tools_known",
         "upstream_finish",
+        "wanted",
     )  # fmt: skip
 
     def __init__(
@@ -205,7 +212,10 @@ class Choice:
     ) -> None:
         self.index = index
         self.setting = setting
+        self.dialect = setting.dialect  # another one, once the answer has shown which
         self.policy = setting.policy
+        self.wanted = setting.wanted
+        self.model = setting.model
         self.tools = setting.tools
         self.tools_known = setting.tools_known
         self.client = client
@@ -252,7 +262,8 @@ class Choice:
         self._offsets[channel] = 0
         if not self.setting.converts or parsed not in (self.policy.channels or ()):
             return None
-        return Machine(self.setting.dialect, self, channel)
+        kind = AutoMachine if self.dialect.chooses else Machine
+        return kind(self.dialect, self, channel)
 
     def fields(self, channel: str) -> tuple[str, ...]:
         """The fields in which the channel's text last came, and in which it goes on."""
@@ -299,6 +310,11 @@ class Choice:
         """Upstream says that the answer is not whole: then nothing can be known of its end."""
         return self.upstream_finish in CUT
 
+    def adopt(self, dialect: Dialect) -> None:
+        """The answer turned out to be written in this dialect: its defaults are the ones that count."""
+        self.dialect = dialect
+        self.policy = replace(self.setting.wanted.over(dialect.policy), calls=self.setting.calls(dialect))
+
     def rejects(self, name: str) -> bool:
         """A call to this tool is text."""
         return self.policy.unknown_tools == "text" and self.tools_known and name not in self.tools
@@ -322,7 +338,7 @@ class Choice:
         index = self.next_index
         self.next_index += 1
         self.calls += 1
-        new, why = self._ids.give(id, self.number(), index, self.client.answer_id)
+        new, why = self._ids.give(m.dialect, id, self.number(), index, self.client.answer_id)
         if why is not None:
             m.found("generated-id", start, end, reason=why, new=new)
         return index, new
@@ -442,7 +458,7 @@ class Choice:
     def _own_id(self, call: dict[str, Any], index: int) -> dict[str, Any]:
         """For a call of upstream's own: some clients must never see an id again."""
         if self.setting.frontend.own_ids:
-            return {**call, "id": self._ids.give(None, self.number(), index, "")[0]}
+            return {**call, "id": self._ids.give(self.dialect, None, self.number(), index, "")[0]}
         self._ids.use(str(call.get("id")))
         return call
 

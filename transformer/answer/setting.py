@@ -25,6 +25,8 @@ def call_ids(seed: str = "") -> Callable[[int], str]:
 class Setting:
     dialect: Dialect
     policy: Policy  # with the dialect's defaults filled in
+    wanted: Policy  # what the user said
+    one_call: bool  # the request wants one call at a time
     tools: Mapping[str, Tool]
     tools_known: bool  # False where nobody said which tools were offered
     ids: Callable[[int], str] | None  # None: made from the answer's own id
@@ -39,6 +41,10 @@ class Setting:
     def writer(self, made: Mapping[str, Any], streamed: bool = True) -> ClientWriter:
         """What writes the answer for the client; `made` is its metadata, as far as it has to be made up."""
         return self.frontend.writer(self.asked, made, self.ids or call_ids(), streamed)
+
+    def calls(self, dialect: Dialect) -> str | None:
+        """How many calls of an answer count, were this its dialect."""
+        return "first" if self.one_call else self.wanted.over(dialect.policy).calls
 
 
 def make_setting(
@@ -66,6 +72,8 @@ def make_setting(
     return Setting(
         dialect=chosen,
         policy=full,
+        wanted=wanted,
+        one_call=body.get("parallel_tool_calls") is False,
         tools=offered(listed),
         tools_known=bool(listed),
         ids=ids if api.relays else _ids(ids or call_ids(str(now)), api),

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
 
+from transformer.dialects.auto import AUTO
 from transformer.dialects.glm import GLM
 from transformer.dialects.kimi_k2 import KIMI_K2
 from transformer.dialects.passthrough import PASSTHROUGH
@@ -18,7 +19,7 @@ from transformer.dialects.qwen3_coder import QWEN3_CODER
 from transformer.dialects.roo_xml import ROO_XML
 from transformer.parser.machine import Dialect
 
-BUILT_IN = (ROO_XML, QWEN3_CODER, KIMI_K2, GLM, PASSTHROUGH)
+BUILT_IN = (ROO_XML, QWEN3_CODER, KIMI_K2, GLM, AUTO, PASSTHROUGH)
 ENTRY_POINTS = "toolcall_workbench.dialects"
 DEFAULT = PASSTHROUGH.name  # where nobody says how calls are written
 EXAMPLE = ROO_XML.name  # in texts that show how to name one

@@ -742,6 +742,7 @@ KIMI_K2 = Dialect(
             rf"|_begin\|>(?=\s*(?:functions\.)?(?P<name>{NAME}?)(?::\d{{1,9}})?\s*<\|tool_call_argument_begin))",
         ),
     ),
+    openers=lambda tools: (SECTION_BEGIN, "<|tool_call_section_begin|>", CALL_BEGIN),
     mender=Mender(ideas, other_id=other_id, leads=(SECTION_BEGIN,)),
     models=("kimi-k2", "kimi-linear", "moonshotai/kimi"),
 )

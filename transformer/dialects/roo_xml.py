@@ -823,6 +823,7 @@ ROO_XML = Dialect(
         _describes_a_tool,
     ),
     tags_are_names=True,
+    openers=lambda tools: tuple(f"<{name}" for name in tools),
     names_taken=taken,
     leak_marks=(
         leak_mark(

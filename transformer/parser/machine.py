@@ -199,6 +199,8 @@ class Dialect:
     holds: Callable[[Machine, str, int], bool] = always
     leftover: Callable[[Machine, str], StrEnum] | None = None  # a beginning of a token at the end
     converts: bool = True  # False: the answer's bytes go on as they come
+    chooses: bool = False  # it only looks for the dialect that the answer really speaks
+    openers: Callable[[Mapping[str, Tool]], tuple[str, ...]] | None = None  # literal beginnings of a call
     fenced: bool = False  # where a call stands in Markdown makes a difference
     spelling: Any = None  # the markers, where the table is a grammar's that several dialects share
     ids: Literal["generated", "upstream"] = "generated"
@@ -255,6 +257,7 @@ class Host(Protocol):
 
     index: int
     policy: Policy
+    wanted: Policy  # what the user said of it
     tools: Mapping[str, Tool]
     tools_known: bool
     journal: Journal
@@ -264,6 +267,7 @@ class Host(Protocol):
     def was_cut(self) -> bool: ...
     def rejects(self, name: str) -> bool: ...
     def refuses(self, name: str) -> bool: ...
+    def adopt(self, dialect: Dialect) -> None: ...
     def admit(
         self, m: Machine, name: str, id: str | None, start: int, end: int
     ) -> tuple[int, str] | None: ...
@@ -523,6 +527,20 @@ class Machine:
         plain = rule is self._steady and rule is self._rules[self._space][0] and not self._journal.all
         self._loop = rule.action if plain else None
 
+    @property
+    def is_busy(self) -> bool:
+        """A call is open, or what may be the beginning of a token is held back."""
+        return self.call is not None or bool(self._rest)
+
+    def become(self, dialect: Dialect) -> None:
+        """From here on the text is read as another dialect."""
+        self.dialect = dialect
+        self._compiled = dialect.compiled
+        self._text, self._space = dialect.text, dialect.space
+        self._limit = self.choice.policy.max_call_bytes or 0
+        self.prose.drop = self.choice.policy.after_call == "drop"
+        self._enter(dialect.initial)
+
     def restart(self) -> None:
         """Back to the first state, whatever the table says; the open call is settled."""
         self.call = None
@@ -532,7 +550,7 @@ class Machine:
         self.found("text-after-call", start, end, count=end - start)
 
     def clone(self, choice: Host) -> Machine:
-        twin = Machine.__new__(Machine)
+        twin = type(self).__new__(type(self))
         for slot in Machine.__slots__:
             setattr(twin, slot, getattr(self, slot))
         twin.choice = choice

@@ -92,13 +92,13 @@ class Prose:
     policy drops what comes after a call, everything is, and one finding names it.
     """
 
-    __slots__ = ("_drop", "_dropped", "_found", "_spaces", "_words", "out", "quiet", "settled")
+    __slots__ = ("_dropped", "_found", "_spaces", "_words", "drop", "out", "quiet", "settled")
 
     def __init__(self, out: list[Op], drop: bool, found: Callable[[int, int], None]) -> None:
         self.out = out
         self.settled = 0
         self.quiet = False  # nothing but whitespace since a call
-        self._drop = drop
+        self.drop = drop
         self._found = found
         self._spaces: list[Piece] = []
         self._dropped: tuple[int, int] | None = None
@@ -126,7 +126,7 @@ class Prose:
         self._forget()
         self._report()
         self.quiet = True
-        if self._drop:
+        if self.drop:
             self._dropped = (end, end)
 
     def end(self) -> None:
@@ -157,7 +157,7 @@ class Prose:
         self._words = False
 
     def clone(self, out: list[Op], found: Callable[[int, int], None]) -> Prose:
-        twin = Prose(out, self._drop, found)
+        twin = Prose(out, self.drop, found)
         twin.settled, twin.quiet = self.settled, self.quiet
         twin._spaces = self._spaces.copy()
         twin._dropped, twin._words = self._dropped, self._words
