@@ -10,7 +10,7 @@ import orjson
 from transformer.answer.leaks import Scene, leaks, thoughts
 from transformer.answer.observations import Answered, Observation, choices_of, observation, text_in
 from transformer.answer.setting import Setting, make_setting
-from transformer.dialects import DEFAULT
+from transformer.dialects import UNCONVERTED
 from transformer.policy import Policy
 
 _ENDS = {"length": "cut-by-length", "content_filter": "content-filter"}
@@ -19,7 +19,7 @@ _ENDS = {"length": "cut-by-length", "content_filter": "content-filter"}
 def observed(
     answer: object,
     request: object = None,
-    dialect: str = DEFAULT,
+    dialect: str = UNCONVERTED,
     policy: Policy | Mapping[str, Any] | None = None,
 ) -> tuple[Observation, ...]:
     """What the transformer does not say of an answer itself.

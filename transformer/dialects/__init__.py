@@ -21,7 +21,8 @@ from transformer.parser.machine import Dialect
 
 BUILT_IN = (ROO_XML, QWEN3_CODER, KIMI_K2, GLM, AUTO, PASSTHROUGH)
 ENTRY_POINTS = "toolcall_workbench.dialects"
-DEFAULT = PASSTHROUGH.name  # where nobody says how calls are written
+DEFAULT = AUTO.name  # where nobody says how calls are written
+UNCONVERTED = PASSTHROUGH.name  # for what goes on as it comes
 EXAMPLE = ROO_XML.name  # in texts that show how to name one
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from transformer.answer.conformance import advice_on
-from transformer.dialects import DEFAULT
+from transformer.dialects import UNCONVERTED
 
 _SERVERS_PARSER = (
     'The server\'s own parser made this. Set tools = template and template_tool_choice = "none" and let the '
@@ -143,7 +143,7 @@ ADVICE: Mapping[str, str] = {
     ),
     "transformer-failed": (
         "This is a bug of the workbench: please report it with this tape. Until then the dialect "
-        f"{DEFAULT} keeps things going."
+        f"{UNCONVERTED} keeps things going."
     ),
     "choice-not-carried": (
         "Set n to 1 in the request, or let the client talk chat completions, which have room for several "
@@ -255,7 +255,7 @@ ADVICE: Mapping[str, str] = {
     ),
     "silent-turn": _SILENT,
     "finish-mismatch": (
-        f"Use a dialect instead of {DEFAULT}, or finish_reason = rewrite: then the client gets the "
+        f"Use a dialect instead of {UNCONVERTED}, or finish_reason = rewrite: then the client gets the "
         "reason that fits."
     ),
     "bad-arguments": _SERVERS_PARSER,

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from transformer.answer.setting import call_ids
-from transformer.dialects import DEFAULT
+from transformer.dialects import UNCONVERTED
 from transformer.jsontext import dumps
 from transformer.policy import Policy
 from transformer.records import Finding
@@ -176,7 +176,7 @@ class Outgoing:
         incoming, upstream = self.incoming, self.upstream
         return make_header(
             f"{incoming.method} {incoming.path}",
-            upstream.dialect if incoming.is_chat else DEFAULT,
+            upstream.dialect if incoming.is_chat else UNCONVERTED,
             policy=upstream.policy.said() or None,
             model=incoming.model,
             started=self.started,
