@@ -99,6 +99,10 @@ DEFAULTS: dict[str, JSON] = {
         "malformed": "text",
         "calls": "all", "arguments": "whole", "after_call": "keep",
     },
+    "auto": {
+        "tools": "pass", "channels": ("content", "reasoning"), "unknown_tools": "call", "malformed": "text",
+        "calls": "all", "arguments": "whole", "after_call": "keep",
+    },
     "passthrough": {"tools": "pass", "channels": ()},
 }  # fmt: skip
 SHARED = {"finish_reason": "rewrite", "text_channel": "same", "max_call_bytes": 16 * 1024 * 1024}

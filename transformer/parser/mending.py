@@ -68,8 +68,7 @@ class Mender:
 
     `ideas` gives edits that may help, best first; `renamed` puts another tool's name into the call's own
     markup; `wrapped` adds the wrapper without which a call of an unknown tool does not count; `other_id`
-    gives the call of that number an id of its own. `leads` is markup that may stand before the first
-    call, and `on_own_line` says that a call counts only at the start of a line.
+    gives the call of that number an id of its own. `leads` is markup that may stand before the first call.
     """
 
     ideas: Callable[[Broken], Iterator[Edits]]
@@ -77,7 +76,6 @@ class Mender:
     wrapped: Callable[[str], Edits] = no_edits
     other_id: Callable[[Broken, int], Iterator[Edits]] = no_other_id
     leads: tuple[str, ...] = ()
-    on_own_line: bool = False
 
 
 # -- edits

@@ -98,6 +98,10 @@ ADVICE: Mapping[str, str] = {
         "Nothing needs to be done. If the model meant a call, the text around this place shows what it "
         "wrote instead."
     ),
+    "dialect-chosen": (
+        "Nothing needs to be done. Set the dialect for this upstream if the choice is always the same: then "
+        "nothing has to be recognised."
+    ),
     # the stream around it
     "bad-json-event": (
         "Upstream, or something between here and there, damages the stream: look at the bytes of this "

@@ -168,7 +168,7 @@ def test_the_tape_tells(text, expected):
         ("model:", 6, "model: needs a value"),
         ("verdict: leak", 8, "verdict: needs a value, such as"),
         ("since:", 6, "such as 2h or today"),
-        ("since:soon", 6, "no moment that can be understood"),
+        ("since:soon", 6, "is not a moment"),
         ("status:ok", 7, "such as 404 or a class such as 5xx"),
         ("status:5xxx", 7, "such as 404"),
         ("calls:2", 0, "calls is a number: write calls>1"),

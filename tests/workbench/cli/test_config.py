@@ -83,7 +83,7 @@ def test_the_table_is_aligned_and_says_where_each_value_came_from(
         "upstreams.qwen.template_tool_choice": ("omit", "workbench.toml"),
         "upstreams.kimi.api_key_env": ("KIMI_KEY (not set)", "workbench.toml"),
         "upstreams.kimi.policy": ("as the dialect", "default"),
-        "upstreams.kimi.dialect": ("passthrough", "default"),
+        "upstreams.kimi.dialect": ("auto", "default"),
     }.items():
         assert rows[name] == expected, name
     assert {name.split(".")[0] for name in rows} == {*PLAIN, "prompts", "upstreams"}

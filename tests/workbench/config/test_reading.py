@@ -250,7 +250,7 @@ def test_a_name_as_flag_chooses_an_upstream(folder: Path, monkeypatch: pytest.Mo
     assert settings.default == "qwen"
     assert settings.upstreams["qwen"].dialect == "kimi-k2"
     assert settings.upstreams["qwen"].policy == Policy(malformed="repair", calls="first")
-    assert settings.upstreams["kimi"].dialect == "passthrough"
+    assert settings.upstreams["kimi"].dialect == "auto"
     monkeypatch.setenv("WORKBENCH_DIALECT", "roo-xml")
     assert read_settings(Flags(upstream="qwen")).upstreams["qwen"].dialect == "roo-xml"
 

@@ -20,7 +20,7 @@ from transformer.parser.mending import Broken, Edit, is_object, sentence
 from transformer.records import Finding, Span
 from transformer.request.writing import write_call
 from transformer.wording import beginning, listed
-from workbench.analysis.explain.trace import Remedy, channel_of, event_of, findings_from, text_of
+from workbench.analysis.explain.trace import Remedy, channel_of, event_of, findings_from
 from workbench.analysis.explain.trials import (
     Case,
     EditedText,
@@ -290,9 +290,6 @@ def translated(text: str, trial: Trial) -> tuple[int, str, str] | None:
     return call.end, written, call.name
 
 
-_LINE = 64  # characters before a place in which its line may begin
-
-
 def leak_remedies(player: Player, span: Span) -> tuple[Remedy, ...]:
     """Another dialect, another channel, another place, or the dialect's own way to write it."""
     for finding in findings_from(player, event_of(player, channel_of(span), span.start)):
@@ -324,7 +321,6 @@ def _read_otherwise(player: Player, piece: Slice, hit: Hit) -> Iterator[Remedy]:
     switches = [Switch("dialect", found)] if found != trial.dialect.name else []
     if needed := _channels(trial, found, piece):
         switches.append(needed)
-    moved = _to_line_start(player, piece) if mender is not None and mender.on_own_line else ()
     wrapper = mender.wrapped(piece.text) if mender is not None else ()
     offers = [None] if hit.name in trial.tools or not hit.name else [hit.name, None]
     for offer in offers:
@@ -335,16 +331,15 @@ def _read_otherwise(player: Player, piece: Slice, hit: Hit) -> Iterator[Remedy]:
         changes: tuple[Change, ...] = (*switches, *([Offer(offer)] if offer is not None else unknown))
         first = wrapper if unknown else ()
         if not (unknown and trial.policy.unknown_tools == "call"):
-            yield from _with(piece, Mending(other, "leaked-markers"), changes, moved)
+            yield from _with(piece, Mending(other, "leaked-markers"), changes)
         elif first:
-            yield from _with(piece, Mending(other, "leaked-markers"), tuple(switches), moved, first)
+            yield from _with(piece, Mending(other, "leaked-markers"), tuple(switches), first)
 
 
 def _with(
     piece: Slice,
     mending: Mending,
     changes: tuple[Change, ...],
-    moved: tuple[Edit, ...],
     first: tuple[Edit, ...] = (),
 ) -> Iterator[Remedy]:
     switches = {
@@ -352,19 +347,19 @@ def _with(
     }
     mend = None if first else mending.as_it_is(piece.text, **switches)
     mend = mend or next(mending.mends(piece.text, first), None)
-    if mend is not None and (changes or moved or mend.edits):
-        edits = piece.retexts((*moved, *mend.edits))
-        yield Remedy(_words(changes, mend, moved), (*changes, *edits), mend.call.name)
+    if mend is not None and (changes or mend.edits):
+        edits = piece.retexts(mend.edits)
+        yield Remedy(_words(changes, mend), (*changes, *edits), mend.call.name)
 
 
-def _words(changes: tuple[Change, ...], mend: Mend, moved: tuple[Edit, ...]) -> str:
+def _words(changes: tuple[Change, ...], mend: Mend) -> str:
     said = []
     for change in changes:
         if isinstance(change, Switch):
             said.append(f"{change.key} = {change.value}")
         elif isinstance(change, Offer):
             said.append(f"{change.tool} among the offered tools")
-    edits = sentence((*moved, *mend.edits))
+    edits = sentence(mend.edits)
     if said:
         edits = f"with {listed([*said, *([edits.removeprefix('with ')] if edits else [])])}"
     return f"{edits} this is a call to {mend.call.name}"
@@ -379,17 +374,6 @@ def _channels(trial: Trial, dialect: str | None, piece: Slice) -> Switch | None:
     return Switch("channels", "content,reasoning")
 
 
-def _to_line_start(player: Player, piece: Slice) -> tuple[Edit, ...]:
-    """A tag counts only at the start of a line. Places count from the slice's beginning."""
-    before = text_of(player, piece.channel, max(0, piece.start - _LINE), piece.start)
-    if not before or before[-1] in "\r\n":
-        return ()
-    blanks = len(before) - len(before.rstrip(" \t"))
-    if blanks == len(before) or before[-blanks - 1] in "\r\n":
-        return (Edit(-blanks, 0, "", "without the blanks before it"),)
-    return (Edit(0, 0, "\n", "with a line break before it"),)
-
-
 def _rewritten(trial: Trial, piece: Slice) -> Iterator[Remedy]:
     """A dialect that nobody here reads, written as the one that is set."""
     found = translated(piece.text, trial)
@@ -402,4 +386,4 @@ def _rewritten(trial: Trial, piece: Slice) -> Iterator[Remedy]:
     made = trial.read(text).calls
     if made and made[0].whole and made[0].name == name:
         mend = Mend((edit,), made[0])
-        yield Remedy(_words(changes, mend, ()), (*changes, *piece.retexts((edit,))), name)
+        yield Remedy(_words(changes, mend), (*changes, *piece.retexts((edit,))), name)

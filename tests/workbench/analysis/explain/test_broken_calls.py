@@ -66,7 +66,7 @@ CASES: list[tuple[str, str, str, list[str]]] = [
     # -- truncated-call
     (ROO, "<read><filePath>a.py</fi", "truncated-call", ["with “lePath></read>” at the end"]),
     (ROO, "<read>\n<filePath>a.py</filePath>\n</re", "truncated-call", ["with “ad>” at the end"]),
-    (ROO, "<read>", "truncated-call", ["with </read> at the end"]),
+    (ROO, "<read>", "truncated-call", []),  # it needs a value, which nobody knows
     (ROO, "<read><filePath>a</filePath><limit>3", "truncated-call", ["with </limit></read> at the end"]),
     (ROO, "<write><path>a</path><con", "truncated-call", ["with </write> instead of “<con”"]),
     (
@@ -161,7 +161,7 @@ CASES: list[tuple[str, str, str, list[str]]] = [
         KIMI,
         f'{BEGIN}call_1{ARGS}{{"x": 1}}{END}',
         "unnamed-call",
-        ["with “functions.read:0”", "with “functions.write:0”", "with “functions.bash:0”"],
+        ["with “functions.read:0”", "with “functions.bash:0”"],
     ),
     (
         KIMI,
@@ -312,13 +312,6 @@ SEEN: list[tuple[str, str, str, str, list[str]]] = [
         "content",
         "other-dialect",
         ["with dialect = kimi-k2"],
-    ),
-    (
-        ROO,
-        "Now:\n  <read>\n<filePath>a</filePath>\n</read>",
-        "content",
-        "leaked-markers",
-        ["without the blanks before it"],
     ),
     (
         ROO,

@@ -146,7 +146,7 @@ def test_a_move_of_a_call_that_failed_says_so():
     assert moves[0].title == "text → call: begin call"
     assert moves[0].sentences[:3] == (
         "In state text (in the prose, outside of any call) it met open “<read>”, an opening tag "
-        "(it is an offered tool's, at the start of a line); rule begin call fired (an offered tool's tag "
+        "(it is an offered tool's, outside of code); rule begin call fired (an offered tool's tag "
         "starts a call) and it went to call.",
         "27 characters are held back now: waiting for a parameter or the call's closing tag.",
         "It belongs to call 1, which ended in unclosed-parameter (error).",
