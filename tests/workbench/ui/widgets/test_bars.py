@@ -17,11 +17,11 @@ class Plain(Widget, can_focus=True):
 
 
 class Special(Widget, can_focus=True):
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("s", "nothing", "Something special")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("s", "special", "Something special")]
 
 
 class Keys(App[None]):
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("a", "nothing", "Something plain")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("a", "plain", "Something plain")]
 
     def compose(self) -> ComposeResult:
         yield from (Plain(id="one"), Plain(id="two"), Special())
