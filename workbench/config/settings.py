@@ -82,6 +82,7 @@ class Settings:
     max_header_bytes: int = 64 << 10
     connect_timeout: float = 10
     idle_timeout: float = 600
+    answer_timeout: float = 3600
     heartbeat: float = 5
     head_wait: float = 2
     silence: float = 15
@@ -176,6 +177,7 @@ PLAIN = _table(
     Key("max_header_bytes", kinds.SIZE, "Requests with larger headers are refused.", '"64 KiB"'),
     Key("connect_timeout", kinds.INTERVAL, "How long to wait for a connection to upstream.", "10"),
     Key("idle_timeout", kinds.INTERVAL, "How long upstream may be silent before it is given up.", "600"),
+    Key("answer_timeout", kinds.INTERVAL, "How long an answer may take in all.", "3600"),
     Key("heartbeat", kinds.INTERVAL, "How often a waiting client gets a comment.", "5"),
     Key("head_wait", kinds.SECONDS,
         "How long an answer's head waits for its first event, so that an error can have its status.", "2"),

@@ -25,7 +25,7 @@ from workbench.proxy.guard import bearer, refuse, same
 from workbench.proxy.incoming import Incoming, Left, TooLarge, read_incoming
 from workbench.proxy.outgoing import Outgoing, Routes, UpstreamBody, prepare
 from workbench.proxy.relay import relay_for
-from workbench.proxy.upstream import UpstreamClient
+from workbench.proxy.upstream import Limits, UpstreamClient
 from workbench.recording.recorder import Recorder
 from workbench.recording.recording import Recording, Unrecorded
 from workbench.text import say
@@ -40,7 +40,9 @@ class Proxy:
         self.settings = settings
         self.recorder = recorder
         self.routes = Routes(settings)
-        self.upstream_client = UpstreamClient(settings.connect_timeout, settings.idle_timeout)
+        self.upstream_client = UpstreamClient(
+            Limits(settings.connect_timeout, settings.idle_timeout, settings.answer_timeout)
+        )
         self.running: set[Exchange] = set()
         # The last Authorization that clients sent for an upstream: for resends, in memory only.
         self.authorizations: dict[str, str] = {}

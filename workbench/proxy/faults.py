@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import socket
 import ssl
@@ -73,17 +75,40 @@ class Faulted(Exception):
         self.fault = fault
 
 
+class BadFraming(aiohttp.ClientPayloadError):
+    """In the middle of a body something came that is not HTTP."""
+
+
+def idle(name: str, url: str) -> Fault:
+    """Upstream has fallen silent."""
+    where = f"the upstream {name} ({url})"
+    message = f"{where} has sent nothing for too long. Is it stuck? idle_timeout sets how long to wait."
+    return Fault(504, message, "upstream_timeout", "idle_timeout")
+
+
+def overdue(name: str, url: str) -> Fault:
+    """Something comes again and again, but not the end."""
+    where = f"the upstream {name} ({url})"
+    message = f"the answer of {where} takes too long. answer_timeout sets how long one may take in all."
+    return Fault(504, message, "upstream_timeout", "answer_timeout")
+
+
 def of_exception(error: BaseException, name: str, url: str) -> Fault:
     """A fault of the connection to the upstream called `name`."""
     where = f"the upstream {name} ({url})"
-    # httpx-aiohttp translates some errors into classes that mean something else; the cause is exact.
-    cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
+    cause = _cause(error)
     if isinstance(cause, aiohttp.ClientConnectorCertificateError | aiohttp.ClientSSLError | ssl.SSLError):
         message = (
             f"no secure connection to {where}: {cause}. Is it https at all, and is its certificate "
             "one that this machine trusts?"
         )
         return Fault(502, message, "upstream_unreachable", "tls", permanent=True)
+    if _errno(cause) in (errno.EMFILE, errno.ENFILE):
+        message = (
+            f"no connection to {where}: this proxy has too many open files: each client, upstream and tape "
+            "is one. `ulimit -n` sets how many it may have."
+        )
+        return Fault(503, message, "upstream_unreachable", "too_many_files")
     if isinstance(cause, aiohttp.ClientConnectorDNSError | socket.gaierror):
         message = f"{where} has a host name that cannot be found. Check its url."
         return Fault(502, message, "upstream_unreachable", "dns", permanent=True)
@@ -96,22 +121,52 @@ def of_exception(error: BaseException, name: str, url: str) -> Fault:
         message = f"no connection to {where} in time. Is the address right, and the machine up?"
         return Fault(504, message, "upstream_timeout", "connect_timeout")
     if isinstance(cause, TimeoutError | aiohttp.ServerTimeoutError | httpx.TimeoutException):
-        message = f"{where} has sent nothing for too long. Is it stuck? idle_timeout sets how long to wait."
-        return Fault(504, message, "upstream_timeout", "idle_timeout")
+        return idle(name, url)
     if isinstance(cause, aiohttp.InvalidURL | httpx.InvalidURL | httpx.UnsupportedProtocol):
         return Fault(502, f"{where} has no usable url.", "upstream_unreachable", "url", permanent=True)
+    if isinstance(cause, BadFraming | aiohttp.ClientResponseError):
+        when = "in the middle of its answer" if isinstance(cause, BadFraming) else "at the head of its answer"
+        message = (
+            f"{where} sent something that is not HTTP, {when}. Is it an HTTP server, or a broken gateway?"
+        )
+        return Fault(502, message, "upstream_broke", "framing")
     message = f"the connection to {where} broke: {_reason(cause)}. Its log may say why."
     return Fault(502, message, "upstream_broke", "broken")
 
 
+def was_closed(error: BaseException) -> bool:
+    """Whether upstream hung up before it said anything."""
+    cause = _cause(error)
+    if isinstance(cause, aiohttp.ServerDisconnectedError):
+        return isinstance(cause.message, str)  # otherwise it is the part of a head that had come
+    closed = isinstance(cause, aiohttp.ClientOSError | ConnectionError)
+    return closed and not isinstance(cause, aiohttp.ClientConnectorError | ConnectionRefusedError)
+
+
+def _cause(error: BaseException) -> BaseException:
+    """httpx-aiohttp translates some errors into classes that mean something else; the cause is exact."""
+    cause = error.__cause__ if isinstance(error, httpx.HTTPError) else None
+    return cause if isinstance(cause, Exception) else error
+
+
+def _errno(error: BaseException) -> int | None:
+    inner = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    return inner.errno if isinstance(inner, OSError) else None
+
+
 def _reason(error: BaseException) -> str:
+    """In our words: what an HTTP library says is written for those who program with it."""
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return "upstream closed it without an answer"
     if isinstance(error, aiohttp.ClientConnectorError):
-        return str(error.os_error.strerror or error.os_error)
+        error = error.os_error
     if isinstance(error, aiohttp.ClientPayloadError):
         return "the answer ends in the middle"
-    return str(error) or type(error).__name__
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno)
+    if isinstance(error, aiohttp.ClientOSError | ConnectionError):
+        return "upstream closed it"
+    return type(error).__name__
 
 
 def of_answer(status: int, body: bytes, name: str, *, why: str = "") -> Fault:

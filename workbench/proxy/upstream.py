@@ -6,17 +6,21 @@ import asyncio
 import contextlib
 import warnings
 import zlib
-from collections.abc import AsyncIterator
-from typing import Any, Protocol
+from collections.abc import AsyncIterator, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol, Self
 
 import aiohttp
 import brotli
 import httpx
 import zstandard
+from aiohttp.connector import Connection
 from httpx_aiohttp import AiohttpTransport
 
 from workbench.config.settings import Upstream
-from workbench.proxy.faults import Fault, Faulted, of_exception
+from workbench.proxy.faults import BadFraming, Fault, Faulted, idle, of_exception, overdue, was_closed
 from workbench.proxy.incoming import Pairs, encoded, first
 
 
@@ -142,12 +146,58 @@ _FAILURES = (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError, Ti
 warnings.filterwarnings("ignore", message="Sending a large body", category=ResourceWarning)
 
 
-class Reply:
-    """An upstream's answer: its head at once, its body piece by piece, decoded."""
+class _Response(aiohttp.ClientResponse):
+    """An answer whose reader is told when its framing breaks.
 
-    def __init__(self, response: httpx.Response, upstream: Upstream) -> None:
+    aiohttp (3.14) closes the connection then, and tells it only to whoever waits for a head: the reader of
+    the body would wait for ever.
+    """
+
+    async def start(self, connection: Connection) -> Self:
+        await super().start(connection)
+        content, protocol = self.content, connection.protocol
+        if content.is_eof() or protocol is None:
+            return self
+
+        def lost(closed: asyncio.Future[None] | None = None) -> None:
+            if closed is not None and not closed.cancelled():
+                closed.exception()  # looked at, or asyncio complains that nobody did
+            if not content.is_eof() and content.exception() is None:
+                content.set_exception(BadFraming(str(protocol.exception() or "")))
+
+        closed = protocol.closed
+        if closed is None:
+            lost()
+        else:
+            closed.add_done_callback(lost)
+            # The connection may be used again, for thousands of answers.
+            content.on_eof(partial(_forget, closed, lost))
+        return self
+
+
+def _forget(closed: asyncio.Future[None], lost: Callable[[asyncio.Future[None]], None]) -> None:
+    closed.remove_done_callback(lost)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long an upstream is waited for, in seconds: for a connection, for the next byte, for everything."""
+
+    connect: float
+    idle: float
+    total: float
+
+
+class Reply:
+    """An upstream's answer: its head at once, its body piece by piece, decoded. All of it must have come when
+    the loop's time is `until`."""
+
+    def __init__(self, response: httpx.Response, upstream: Upstream, limits: Limits, until: float) -> None:
         self._response = response
         self._upstream = upstream
+        self._limits = limits
+        self._until = until
+        self._loop = asyncio.get_running_loop()
         self.status = response.status_code
         self.headers: Pairs = [
             (name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in response.headers.raw
@@ -158,10 +208,11 @@ class Reply:
         return (first(self.headers, "content-type") or "").partition(";")[0].strip().lower()
 
     async def reads(self) -> AsyncIterator[bytes]:
-        """Each piece as it comes. Raises Faulted where the body breaks off."""
+        """Each piece as it comes. Raises Faulted where the body breaks off, or does not go on."""
         try:
             decoder: Decoder = decoder_for(first(self.headers, "content-encoding"))
-            async for raw in self._response.aiter_raw():
+            pieces = self._response.aiter_raw()
+            while (raw := await self._next(pieces)) is not None:
                 data = decoder.decode(raw)
                 if data:
                     yield data
@@ -173,57 +224,93 @@ class Reply:
         except _FAILURES as error:
             raise Faulted(of_exception(error, self._upstream.name, self._upstream.url)) from error
 
+    async def _next(self, pieces: AsyncIterator[bytes]) -> bytes | None:
+        """A deadline of our own: the HTTP library's counts bytes on the wire, of which the body may have
+        nothing, and does not run at all where the library has lost track of the connection."""
+        now = self._loop.time()
+        late = min(now + self._limits.idle, self._until)
+        try:
+            async with asyncio.timeout_at(late) as deadline:
+                return await anext(pieces, None)
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            where = self._upstream.name, self._upstream.url
+            raise Faulted(overdue(*where) if late == self._until else idle(*where)) from None
+
     async def close(self) -> None:
         """Give the connection back, or close it when there is more to come: upstream stops working then."""
         with contextlib.suppress(*_FAILURES):
             await self._response.aclose()
 
 
+# Whether the request that this task is sending goes over a connection that an earlier one has used.
+_reused: ContextVar[bool] = ContextVar("reused", default=False)
+
+
+async def _note_reuse(*_: object) -> None:
+    _reused.set(True)
+
+
 class UpstreamClient:
     """The connections to all upstreams."""
 
-    def __init__(self, connect_timeout: float, idle_timeout: float) -> None:
-        self._timeout = {
-            "connect": connect_timeout, "read": idle_timeout, "write": idle_timeout, "pool": None,
-        }  # fmt: skip
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
         self._ssl = httpx.create_ssl_context()
-        self._client = httpx.AsyncClient(transport=AiohttpTransport(verify=self._ssl, client=self._session))
+        self._client = self._make_client(keepalive_timeout=_KEEP_ALIVE)
+        self._fresh = self._make_client(force_close=True)  # never uses a connection twice
 
-    def _session(self) -> aiohttp.ClientSession:
+    def _make_client(self, **connections: Any) -> httpx.AsyncClient:
+        session = partial(self._session, connections)
+        return httpx.AsyncClient(transport=AiohttpTransport(verify=self._ssl, client=session))
+
+    def _session(self, connections: dict[str, Any]) -> aiohttp.ClientSession:
         # No limit: each stream holds a connection for minutes, and a request in a queue looks like a stall.
-        connector = aiohttp.TCPConnector(limit=0, ssl=self._ssl, keepalive_timeout=_KEEP_ALIVE)
+        connector = aiohttp.TCPConnector(limit=0, ssl=self._ssl, **connections)
+        trace = aiohttp.TraceConfig()
+        trace.on_connection_reuseconn.append(_note_reuse)
         return aiohttp.ClientSession(
             connector=connector,
+            response_class=_Response,
+            trace_configs=[trace],
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=("User-Agent", "Accept", "Content-Type"),
             max_line_size=_LONGEST_HEADER,
             max_field_size=_LONGEST_HEADER,
         )
 
-    async def send(
-        self,
-        upstream: Upstream,
-        method: str,
-        url: str,
-        headers: Pairs,
-        body: bytes,
-        timeout: float | None = None,
-    ) -> Reply:
+    async def send(self, upstream: Upstream, method: str, url: str, headers: Pairs, body: bytes) -> Reply:
         """A request; returns with the head of the answer. Raises Faulted when there is none."""
-        timeouts = self._timeout if timeout is None else dict.fromkeys(self._timeout, timeout)
+        limits = self._limits
+        timeouts = {"connect": limits.connect, "read": limits.idle, "write": limits.idle, "pool": None}
+        until = asyncio.get_running_loop().time() + limits.total
         try:
             request = httpx.Request(
                 method, url, headers=encoded(headers), content=body, extensions={"timeout": timeouts}
             )
-            return Reply(await self._client.send(request, stream=True), upstream)
+            async with asyncio.timeout(min(limits.connect + limits.idle, limits.total)):
+                response = await self._head(request)
+            return Reply(response, upstream, limits, until)
         except _FAILURES as error:
             raise Faulted(of_exception(error, upstream.name, upstream.url)) from error
+
+    async def _head(self, request: httpx.Request) -> httpx.Response:
+        """Once more on a new connection, where the old one was closed before a byte of the answer had come:
+        the server had hung up while nobody used it, or was restarted, and has not seen this request."""
+        _reused.set(False)
+        try:
+            return await self._client.send(request, stream=True)
+        except _FAILURES as error:
+            if not (_reused.get() and was_closed(error)):
+                raise
+        return await self._fresh.send(request, stream=True)
 
     async def reachable(self, upstream: Upstream, url: str, headers: Pairs, timeout: float) -> str | None:
         """Why an upstream cannot be reached, or None. Any answer will do, an error as well."""
         try:
             async with asyncio.timeout(timeout):
-                reply = await self.send(upstream, "GET", url, headers, b"", timeout)
+                reply = await self.send(upstream, "GET", url, headers, b"")
                 await reply.close()
         except Faulted as broken:
             return broken.fault.message
@@ -233,3 +320,4 @@ class UpstreamClient:
 
     async def close(self) -> None:
         await self._client.aclose()
+        await self._fresh.aclose()

@@ -91,7 +91,7 @@ def error_of(response: httpx.Response) -> dict[str, Any]:
         (failure(304, b""), 502, "upstream_error", "status 304"),
         (Answer([Raw(b"HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n"), Finish()]), 502, "upstream_error",
          "status 999"),
-        (Answer([Raw(b"garbage, no HTTP\r\n\r\n"), Close()]), 502, "upstream_broke", "broke"),
+        (Answer([Raw(b"garbage, no HTTP\r\n\r\n"), Close()]), 502, "upstream_broke", "not HTTP"),
         (Answer([Close()]), 502, "upstream_broke", "without an answer"),
         (Answer([Reset()]), 502, "upstream_broke", "broke"),
         (Answer([HEAD, Close()]), 502, "upstream_broke", "in the middle"),

@@ -1,0 +1,165 @@
+"""Every fault of the table against the real proxy: what the client gets, and what the tape says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TypeAlias
+
+import httpx
+import pytest
+
+from tests.faults.table import ARGUMENTS, BREATH, DATA, Answered, Broken, Case, Refused, cases
+from tests.support.bench import CALL, COMMENT, Bench, by_transformer, replayed, running_bench
+from tests.support.client import message_result, result
+from tests.support.streams import message
+from tests.support.tiers import exhaustive
+from tests.support.upstream.answers import Answer, Close, Gate, Pause, Raw, Step, stream, whole
+from workbench.tape.format import Tape
+
+# Waits that a test can afford; every one of them is far from the next.
+QUICK = "heartbeat = 0.15\nhead_wait = 0.3\nsilence = 0.4\nidle_timeout = 0.8\nanswer_timeout = 2.5\n"
+
+
+LARGE = 5000  # bytes: more is not cut into small pieces
+Outcomes: TypeAlias = dict[str, tuple[httpx.Response, Tape]]
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    with running_bench(tmp_path_factory.mktemp("bench"), toml=QUICK) as bench:
+        yield bench
+
+
+def cut_at(case: Case, size: int) -> Case:
+    """The same bytes in writes of this size: where a segment ends must not make a difference."""
+    steps: list[Step] = []
+    for step in case.steps:
+        if isinstance(step, Raw):
+            data = step.data
+            steps += [Raw(data[at : at + size]) for at in range(0, len(data), size)]
+        else:
+            steps.append(step)
+    return replace(case, name=f"{case.name}, {size} bytes at a time", steps=tuple(steps))
+
+
+def all_cases() -> list[Case]:
+    table = cases()
+    sizes = [7, 61] if exhaustive() else []
+    return [*table, *(cut_at(case, size) for size in sizes for case in table if case.size < LARGE)]
+
+
+CASES = {f"case_{number}": case for number, case in enumerate(all_cases())}
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcomes]:
+    """All of them through one proxy, many at a time: none may disturb another."""
+    with (
+        running_bench(tmp_path_factory.mktemp("faults"), toml=QUICK) as bench,
+        ThreadPoolExecutor(12) as pool,
+    ):
+        bench.upstream.answer_with(lambda seen: script(str(seen.header("x-session-id"))))
+        asked = {session: pool.submit(ask, bench, session) for session in CASES}
+        responses = {session: future.result() for session, future in asked.items()}
+        tapes = {str(tape.header["session"]): tape for tape in bench.proxy.tapes(len(CASES))}
+        yield {session: (response, tapes[session]) for session, response in responses.items()}
+
+
+def script(session: str) -> Answer:
+    """The steps of a case. A client that gets nothing before the end cannot say how far it is."""
+    case = CASES[session]
+    begun = Pause(0.02) if isinstance(case.outcome, Refused) else Gate(session)
+    return Answer([begun if step == BREATH else step for step in case.steps])
+
+
+def ask(bench: Bench, session: str) -> httpx.Response:
+    body, headers = bench.body(CASES[session].streamed), {"x-session-id": session}
+    with bench.client.stream("POST", "/v1/chat/completions", json=body, headers=headers) as response:
+        data = b""
+        for piece in response.iter_raw():
+            data += piece
+            if b"Hello" in data:
+                bench.upstream.open(session)
+    return httpx.Response(response.status_code, headers=response.headers, content=data)
+
+
+@pytest.mark.parametrize("session", CASES, ids=[str(case) for case in CASES.values()])
+def test_fault(outcomes: Outcomes, session: str):
+    response, tape = outcomes[session]
+    assert b"".join(tape.sent) == response.content, "what the client got is on the tape"
+    check(CASES[session], response, tape)
+
+
+def check(case: Case, response: httpx.Response, tape: Tape) -> None:
+    assert tape.end is not None
+    end = tape.end.value
+    outcome = case.outcome
+    if isinstance(outcome, Refused):
+        error = response.json()["error"]
+        assert (response.status_code, error["code"], error["type"]) == (
+            outcome.status,
+            outcome.code,
+            outcome.type,
+        )
+        assert outcome.said in error["message"]
+        assert (end["end"], end["error"]) == ("error", error)
+    elif isinstance(outcome, Broken):
+        got = result(response.content.replace(COMMENT, b""))
+        assert response.status_code == 200 and got.error is not None
+        assert (got.content, got.calls) == (outcome.content, [])
+        assert (got.error["code"], got.error["type"]) == (outcome.code, outcome.type)
+        assert end["end"] == outcome.end
+        error = got.error
+    else:
+        answered(case, outcome, response, tape)
+        return
+    assert end["error"]["message"] == error["message"]
+    for raw in (", message", "aiohttp", "Error(", "Errno", "b'", "Traceback"):
+        assert raw not in error["message"], "in our own words"
+
+
+def answered(case: Case, outcome: Answered, response: httpx.Response, tape: Tape) -> None:
+    assert response.status_code == 200, response.text
+    streamed = case.streamed
+    got = result(response.content.replace(COMMENT, b"")) if streamed else message_result(response.json())
+    assert tape.end is not None
+    end = tape.end.value
+    assert (got.content, got.finish_reason, got.error) == (outcome.content, outcome.finish, None)
+    assert got.calls == [("read_file", ARGUMENTS)] * outcome.calls
+    assert end["end"] == (outcome.end if case.streamed else "done")
+    assert set(outcome.findings) <= set(end["findings"]), end["findings"]
+    if case.streamed:
+        assert replayed(tape) == by_transformer(tape)
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_kept_connection_that_was_closed_in_silence(bench: Bench, streamed: bool):
+    """The request goes once more, over a new connection: not one byte of an answer had come."""
+    good = stream(DATA) if streamed else whole(message(CALL))
+    assert bench.ask(good, stream=streamed).status_code == 200
+    before = len(bench.upstream.requests)
+    assert bench.ask(Answer([Close()]), good, stream=streamed).status_code == 200
+    assert len(bench.upstream.requests) == before + 2
+
+
+@pytest.mark.parametrize("said", [b"HTTP/1.1 ", b"HTTP/1.1 200 OK\r\nx: y"])
+def test_an_answer_that_has_begun_is_not_asked_for_again(bench: Bench, said: bytes):
+    assert bench.ask(whole(message(CALL)), stream=False).status_code == 200
+    before = len(bench.upstream.requests)
+    assert bench.ask(Answer([Raw(said), Close()]), stream=False).status_code == 502
+    assert len(bench.upstream.requests) == before + 1
+
+
+def test_a_new_connection_that_is_closed_is_not_tried_again(bench: Bench):
+    assert bench.ask(Answer([Close()])).status_code == 502
+    before = len(bench.upstream.requests)
+    assert bench.ask(Answer([Close()])).status_code == 502
+    assert len(bench.upstream.requests) == before + 1
+
+
+def test_there_are_enough_of_them():
+    table = cases()
+    assert len({case.name for case in table}) >= 60
+    assert len(table) == len({str(case) for case in table})
