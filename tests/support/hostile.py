@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from tests.support.streams import chunk, sse, tool
+from tests.support.terminal import Program
 from workbench.library.index import rebuild
 from workbench.tape.format import Line, dump_line, end_line, finding_line, make_header, read_line, status_line
 
@@ -33,7 +35,31 @@ INVISIBLE = "\u200b\u2028\u2029\u2060\ufeff\ufff9\U000e0041"
 HALF = "\ud800"
 MARKUP = "[/x] [/] [@click=app.quit]press[/] [bold] [red on blue] [link=x] $primary $variable {0} %s \\["
 HOSTILE = f"{''.join(SEQUENCES)}{CONTROLS}{BIDI}{INVISIBLE}{MARKUP}"
+# As the name of a file or folder: no slash, no NUL, at most 255 bytes.
+NAME = "".join((*SEQUENCES[:2], *SEQUENCES[5:7], SEQUENCES[10], "\x9b\x7f\u202a[bold][@click=app.quit]"))
 _DEEP = 10_000
+# What Textual itself writes: styles, places, modes, questions about modes, the keyboard protocol.
+_OWN = re.compile(
+    r"\x1b\[(?:\d+(?:;\d+)*)?m|\x1b\[\d+;\d+H|\x1b\[\?\d+(?:;\d+)*[hl]|\x1b\[\?\d+\$p|\x1b\[>\d+u|\x1b\[<u"
+    r"|\x1b\]22;[a-z-]+\x07"  # the shape of the pointer
+)
+_CUT = re.compile(r"\x1b(?:\[[?<>]?[\d;]*\$?)?\Z")
+_STEERS = re.compile(f"[\x00-\x09\x0b\x0c\x0e-\x1f{re.escape(CONTROLS + BIDI + INVISIBLE)}\ud800-\udfff]")
+
+
+def check(terminal: Program) -> None:
+    """Every byte that came from the program so far: only what Textual writes steers the terminal."""
+    with terminal.changed:
+        raw = bytes(terminal.raw)
+    for sequence in SEQUENCES:
+        assert sequence.encode() not in raw, f"{sequence!r} reached the terminal"
+    # What is being written at this moment may be cut anywhere.
+    text = raw.decode("utf-8", "ignore") if raw[-1] > 0x7F else raw.decode("utf-8")
+    rest = _OWN.sub("", _CUT.sub("", text))
+    found = _STEERS.search(rest)
+    if found is not None:
+        at = found.start()
+        raise AssertionError(f"{found[0]!r} reached the terminal: {rest[max(0, at - 60) : at + 60]!r}")
 
 
 def hostile_library(folder: Path) -> Path:

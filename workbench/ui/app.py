@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
 from workbench.config.settings import Flags
@@ -19,6 +21,8 @@ from workbench.demo.launch import Demo
 from workbench.errors import UserError
 from workbench.proxy.process import ChildError, ProcessExit
 from workbench.replay.sources import Compose, Replayable
+from workbench.text import visible_text
+from workbench.ui.display import LONGEST, ControlFilter
 from workbench.ui.screens.edit import RewriteScreen
 from workbench.ui.screens.problem import proxy_died
 from workbench.ui.screens.replay import ReplayScreen
@@ -34,10 +38,29 @@ class WorkbenchApp(App[int]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,ctrl+q", "quit", "Quit", id="app.quit", tooltip="Leave the workbench"),
     ]
+    CONTROL_FILTER: ClassVar = ControlFilter()
 
     def __init__(self, library: Path) -> None:
         super().__init__()
         self._library = library
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """Screens and widgets come here, too. What is said may quote a stream, a file or the name of a
+        folder: it is made safe here, where nobody can forget it, and it is never markup."""
+        said, head = (visible_text(text[:LONGEST]) for text in (message, title))
+        super().notify(said, title=head, severity=severity, timeout=timeout, markup=False)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Whatever is drawn passes these, titles, tooltips and the palette included."""
+        return [*super().get_line_filters(), self.CONTROL_FILTER]
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Everything that has a key can be found by its name, too."""
@@ -143,7 +166,7 @@ class ReplayApp(WorkbenchApp):
             try:
                 replayable = compose.make(text) if text is not None else None
             except UserError as error:
-                self.notify(error.message, severity="error", timeout=6, markup=False)
+                self.notify(error.message, severity="error", timeout=6)
                 continue
             if replayable is None:
                 self.exit(0)

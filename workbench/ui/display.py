@@ -15,7 +15,9 @@ from typing import TypeAlias
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
+from textual.color import Color
 from textual.content import Content
+from textual.filter import LineFilter
 from textual.strip import Strip
 
 from workbench.analysis.verdicts import SIGNS
@@ -139,6 +141,22 @@ def _padded(line: list[Segment], width: int, fill: Style, *, more: bool = False)
     if more:
         strip = Strip([*strip.crop(0, width - 1), Segment("…", fill)], width)
     return strip
+
+
+class ControlFilter(LineFilter):
+    """Every drawn line passes this last. What was made safe stays as it is; where somebody forgot to,
+    a character that would steer the terminal becomes a replacement character."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        for segment in segments:
+            if _ODD.search(segment.text) and not segment.control:
+                return [_without_controls(one) for one in segments]
+        return segments
+
+
+def _without_controls(segment: Segment) -> Segment:
+    text, style, control = segment
+    return segment if control else Segment(_ODD.sub("\ufffd", text), style)
 
 
 def sign_of(level: object) -> str:

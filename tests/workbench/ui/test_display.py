@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.segment import Segment
 from rich.style import Style
+from textual.color import Color
 from textual.strip import Strip
 
-from workbench.ui.display import content, paragraph, segments, strip_of, wrapped
+from workbench.ui.app import WorkbenchApp
+from workbench.ui.display import ControlFilter, content, paragraph, segments, strip_of, wrapped
 
 PLAIN = Style()
 HOSTILE = "a\x1b[31m\x9b2J\x00\x7f\u202e\u2066\ud800[/x][@click=app.quit]b\x07\n\t"
@@ -68,3 +73,23 @@ def test_content_is_no_markup():
     assert content(HOSTILE).plain == content(HOSTILE).plain.replace("\x1b", "")
     assert "[@click=app.quit]" in content(HOSTILE).plain and not content(HOSTILE).spans
     assert paragraph("a\nb\x1b").plain == "a\nb\\x1b"
+
+
+def test_what_somebody_forgot_is_drawn_as_a_replacement_character():
+    forgotten = [Segment("plain "), Segment("a\x1b]0;x\x07b\u202e"), Segment("\x1b[1A", None, [])]
+    drawn = ControlFilter().apply(forgotten, Color(0, 0, 0))
+    assert [segment.text for segment in drawn] == ["plain ", "a\ufffd]0;x\ufffdb\ufffd", "\ufffd[1A"]
+    safe = [Segment("safe \\x1b 🙂")]
+    assert ControlFilter().apply(safe, Color(0, 0, 0)) is safe
+
+
+async def test_a_toast_is_safe_whoever_sends_it(tmp_path: Path):
+    """Screens and widgets call their own notify, which ends in the application's."""
+    app = WorkbenchApp(tmp_path)
+    async with app.run_test() as pilot:
+        for sender in (app, app.screen, app.screen.focused or app.screen):
+            sender.notify("\x1b]0;x\x07[/x] [@click=app.quit]a", title="\x9b1m\u202e", markup=True)
+        await pilot.pause()
+        told = [(one.message, one.title, one.markup) for one in app._notifications]
+    assert told
+    assert set(told) == {("\\x1b]0;x\\x07[/x] [@click=app.quit]a", "\\x9b1m\\u202e", False)}

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
+import json
+import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.hostile import BIDI, CONTROLS, HOSTILE, INVISIBLE, SEQUENCES, hostile_library
+from tests.support.hostile import HOSTILE, NAME, check, hostile_library
 from tests.support.terminal import Terminal
+from workbench.library.tapefiles import marks_of
 from workbench.text import visible_line
 
-# What Textual itself writes: styles, places, modes, questions about modes, the keyboard protocol.
-_OWN = re.compile(
-    r"\x1b\[(?:\d+(?:;\d+)*)?m|\x1b\[\d+;\d+H|\x1b\[\?\d+(?:;\d+)*[hl]|\x1b\[\?\d+\$p|\x1b\[>\d+u|\x1b\[<u"
-    r"|\x1b\]22;[a-z-]+\x07"  # the shape of the pointer
-)
-_CUT = re.compile(r"\x1b(?:\[[?<>]?[\d;]*\$?)?\Z")
-_STEERS = re.compile(f"[\x00-\x09\x0b\x0c\x0e-\x1f{re.escape(CONTROLS + BIDI + INVISIBLE)}\ud800-\udfff]")
 _VIEWS = {
     "enter": "To file",  # the detail
     "r": "Edit and resend",
@@ -33,21 +28,6 @@ _NEWEST = "the tape cannot be read"  # one that has no time of its own: its file
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return hostile_library(tmp_path_factory.mktemp("hostile"))
-
-
-def check(terminal: Terminal) -> None:
-    """Every byte that came from the program so far."""
-    with terminal.changed:
-        raw = bytes(terminal.raw)
-    for sequence in SEQUENCES:
-        assert sequence.encode() not in raw, f"{sequence!r} reached the terminal"
-    # What is being written at this moment may be cut anywhere.
-    text = raw.decode("utf-8", "ignore") if raw[-1] > 0x7F else raw.decode("utf-8")
-    rest = _OWN.sub("", _CUT.sub("", text))
-    found = _STEERS.search(rest)
-    if found is not None:
-        at = found.start()
-        raise AssertionError(f"{found[0]!r} reached the terminal: {rest[max(0, at - 60) : at + 60]!r}")
 
 
 def settle(terminal: Terminal) -> None:
@@ -156,3 +136,68 @@ def test_such_text_can_be_searched_for(tmp_path: Path, library: Path, key: str):
 
 def _wait_for_bytes(terminal: Terminal, data: bytes) -> None:
     terminal.until(lambda: data in terminal.raw, f"{data!r} is drawn")
+
+
+def marked_tape(library: Path, folder: Path) -> Path:
+    """A tape in a folder with such a name, and beside it marks: some of their breakpoints hit, others
+    cannot be read."""
+    folder.mkdir()
+    tape = folder / f"{NAME}.jsonl"
+    shutil.copy(next(library.glob("tapes/*/*-good.jsonl")), tape)
+    mark = {"step": 3, "read": 1, "time": 0.1, "note": HOSTILE}
+    breakpoints = [
+        r"machine:(?s).\]52;.{20}",
+        f"no kind {HOSTILE}",
+        f"state:{HOSTILE}",
+        f"text:({HOSTILE}",
+        "tool:*",
+    ]
+    marks = {"version": 1, "marks": [mark], "breakpoints": breakpoints, HOSTILE: HOSTILE}
+    marks_of(tape).write_text(json.dumps(marks))
+    return tape
+
+
+def test_marks_breakpoints_and_names_of_folders(tmp_path: Path, library: Path):
+    """What is told in passing quotes them: why running stopped, what is wrong with a breakpoint, where a file
+    was written."""
+    home = tmp_path / NAME
+    tape = marked_tape(library, tmp_path / f"of a stranger{NAME}")
+    with Terminal(home, "replay", str(tape), size=(160, 50)) as terminal:
+        terminal.wait_for("is not a breakpoint")  # merely opening it says so
+        terminal.press("c")
+        terminal.wait_for("breakpoint machine:")
+        for key, sign in (
+            ("M", "Remove"),
+            ("b", "Remove"),
+            ("\x10", "Search for commands"),
+            ("w", "escape goes back"),
+        ):
+            terminal.press(key)
+            terminal.wait_for(sign)
+            terminal.press("down", "escape")
+            terminal.wait_without(sign)
+        terminal.press("!", "S")  # a variant
+        terminal.wait_for("written to")
+        terminal.press("]", "n")
+        settle(terminal)
+        leave(terminal)
+
+
+def test_a_library_with_such_a_name(tmp_path: Path, library: Path):
+    moved = tmp_path / f"library{NAME}"
+    shutil.copytree(library, moved)
+    with Terminal(tmp_path / NAME, "attach", "--library", str(moved), size=(160, 50)) as terminal:
+        terminal.wait_for(_NEWEST)
+        terminal.press("down", "C")
+        settle(terminal)
+        leave(terminal)
+
+
+def test_problems_that_name_such_a_folder(tmp_path: Path):
+    """The screen that says what is wrong, before anything runs."""
+    home = tmp_path / NAME
+    home.mkdir()
+    (home / "workbench.toml").write_text('[upstreams.x]\nurl = "http://127.0.0.1:9"\ndialect = "roo"\n')
+    with Terminal(home, "--library", str(tmp_path / f"library{NAME}"), size=(120, 40)) as terminal:
+        terminal.wait_for("Quit")
+        leave(terminal)

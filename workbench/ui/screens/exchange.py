@@ -214,9 +214,9 @@ class ExchangeScreen(Screen[None]):
         try:
             path = save("\n".join(rows), str(pane.id))
         except OSError as error:
-            self.notify(f"no file could be written: {error}", severity="error", markup=False)
+            self.notify(f"no file could be written: {error}", severity="error")
             return
-        self.notify(f"written to {path}", timeout=6, markup=False)
+        self.notify(f"written to {path}", timeout=6)
 
     # -- views
 
@@ -364,7 +364,7 @@ class ExchangeScreen(Screen[None]):
         pane, wanted, before = self._searched, self._search, self._searched.cursor
         found = await first_match(pane, pane.circle(way), wanted)
         if found is None:
-            self.notify(f"no {wanted!r} in this pane", timeout=2, markup=False)
+            self.notify(f"no {wanted!r} in this pane", timeout=2)
             return
         if (found - before) * way <= 0:
             self.notify("the search went round", timeout=2)

@@ -169,7 +169,7 @@ class ViewScreen(Screen[T]):
         place = pane.place
         pane.border_subtitle = content(place)
         if place == "not found" or not place:
-            self.notify("not found in this part" if place else "press / to search", timeout=2, markup=False)
+            self.notify("not found in this part" if place else "press / to search", timeout=2)
 
     # -- copying
 
@@ -189,7 +189,7 @@ class ViewScreen(Screen[T]):
         # Half a character (a lone surrogate) is not to be had in UTF-8.
         self.app.copy_to_clipboard(text.encode("utf-8", "backslashreplace").decode())
         doubt = "; terminals may cut so long a text, C writes it to a file" if len(text) > _CLIPBOARD else ""
-        self.notify(f"copied {what}, {len(text):,} characters{doubt}", timeout=3, markup=False)
+        self.notify(f"copied {what}, {len(text):,} characters{doubt}", timeout=3)
 
     def action_save(self) -> None:
         if self.pane is None:
@@ -197,9 +197,9 @@ class ViewScreen(Screen[T]):
         try:
             path = save(self.pane.document.whole(), f"{self.pane.title}")
         except OSError as error:
-            self.notify(f"no file could be written: {error}", severity="error", markup=False)
+            self.notify(f"no file could be written: {error}", severity="error")
             return
-        self.notify(f"written to {path}", timeout=6, markup=False)
+        self.notify(f"written to {path}", timeout=6)
 
 
 _PANES = (

@@ -11,7 +11,7 @@ from textual import events
 from textual.strip import Strip
 from textual.timer import Timer
 
-from workbench.ui.display import Pieces
+from workbench.ui.display import Pieces, content
 from workbench.ui.widgets.document import Document, Prose, marked
 from workbench.ui.widgets.rowpane import RowPane
 
@@ -31,7 +31,7 @@ class TextPane(RowPane):
         super().__init__(id=id, classes="rowpane textpane")
         self.document: Document = Prose("")
         self.title = title
-        self.border_title = title
+        self.border_title = content(title)
         self.pattern: re.Pattern[str] | None = None
         self.found: list[int] = []
         self._timer: Timer | None = None
