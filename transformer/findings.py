@@ -61,6 +61,9 @@ CATALOGUE: Mapping[str, Entry] = {
     "repaired-parameter": Entry(
         "warning", "the value of {parameter} is not followed by {closing}", "; ", "it was read as if it were"
     ),
+    "repaired-tag": Entry(
+        "warning", "the tag of {parameter} is {written} and not {wanted}", "; ", "it was read as if it were"
+    ),
     "repaired-call": Entry(
         "warning",
         "{closing} is missing at the end of the call to {tool}",

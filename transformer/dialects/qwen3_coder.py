@@ -6,28 +6,27 @@ import re
 from collections.abc import Iterator, Sequence
 
 from transformer.parser.leakmarks import NAME, leak_mark
-from transformer.parser.machine import Dialect, beginnings
+from transformer.parser.machine import Dialect
+from transformer.parser.markers import Part, marker, name
 from transformer.parser.mending import Broken, Edit, Edits, Mender, insert_after
 from transformer.parser.tagcall import NAME_LIMIT
-from transformer.parser.taggrammar import Opening, Spelling, tag_grammar
+from transformer.parser.taggrammar import Spelling, tag_grammar
 from transformer.parser.tagmending import TagMending
 from transformer.parser.writing import TagSyntax, packaged_template, tag_writer
 from transformer.policy import USUAL, Policy
 from transformer.values.schema import Tool
 
 _NAME = rf"[^<>\n]{{1,{NAME_LIMIT}}}"
-# `<parameter=key=value</parameter>`, a parameter whose tag never ended.
-_INLINE = rf"<parameter=([^<>\n=]{{1,{NAME_LIMIT}}})=[^<>\n]{{0,1024}}"
 
 SPELLING = Spelling(
-    call=Opening(("<function=",), (">",)),
-    parameter=Opening(("<parameter=",), (">",)),
-    close_call="</function>",
-    close_parameter="</parameter>",
-    tag="<function=name>",
-    wrapper="<tool_call>",
-    close_wrapper="</tool_call>",
-    inline=(f"{_INLINE}</parameter>", f"{_INLINE.replace('(', '(?:', 1)}{beginnings('</parameter>')}"),
+    call=marker("<function=", name(_NAME), ">"),
+    parameter=marker("<parameter=", name(_NAME), ">"),
+    # `<parameter=key=value</parameter>`, a parameter whose tag never ended.
+    inline=marker("<parameter=", name(_NAME.replace("<>", "<>=")), "=", Part(r"[^<>\n]{0,1024}"), "</parameter>"),
+    close_call=marker("</function>"),
+    close_parameter=marker("</parameter>"),
+    wrapper=marker("<tool_call>"),
+    close_wrapper=marker("</tool_call>"),
 )
 
 # -- the way up, as the model's own chat template writes it

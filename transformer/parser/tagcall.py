@@ -11,11 +11,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from transformer.journal import Text
+from transformer.jsonscan import JsonScanner, members, parsed
 from transformer.parser.machine import Machine, guard, size_of
 from transformer.parser.opencall import OpenCall
 from transformer.parser.output import Arguments, Complete
-from transformer.values.convert import convert, convert_repeated
-from transformer.values.literals import quote, trim
+from transformer.values.convert import convert
+from transformer.values.literals import quote
+from transformer.values.reading import Kind, Reading
 from transformer.values.schema import Tool
 
 NAME_LIMIT = 256  # a longer "name" is text: nothing is held back for it without end
@@ -37,40 +39,40 @@ class ArgumentText:
 
     With `live`, parameters leave before the call is complete, and with `flow` a string leaves while
     it arrives. An array may be given several times, so from the first array on everything waits for the
-    end of the call: order is kept. Whole and live use the same code, so they cannot disagree. A string loses
-    one newline at each end, which models write beside the tags; with `verbatim` it does not.
+    end of the call: order is kept. Whole and live use the same code, so they cannot disagree.
+
+    A parameter that the tool does not know and that is one of `wrappers` may hold all arguments: where it is
+    the only one and an object of the tool's own parameters, that object is the arguments.
     """
 
     __slots__ = (
-        "_blocked",
-        "_flow",
-        "_given",
-        "_live",
-        "_open",
-        "_streamed",
-        "_tail",
-        "_tool",
-        "_verbatim",
-        "_written",
-        "notes",
-    )
+        "_blocked", "_flow", "_given", "_kind", "_live", "_open", "_reading", "_streamed", "_tail", "_tool",
+        "_wrappers", "_written", "body", "notes",
+    )  # fmt: skip
 
-    def __init__(self, tool: Tool | None, live: bool, flow: bool, verbatim: bool = False) -> None:
+    def __init__(
+        self, tool: Tool | None, live: bool, flow: bool, reading: Reading, wrappers: tuple[str, ...] = ()
+    ) -> None:
         self._tool = tool
-        self._verbatim = verbatim
+        self._reading = reading
+        self._wrappers = wrappers
         self._live = live
         self._flow = live and flow
-        self._given: dict[str, list[tuple[str, int]]] = {}
+        self._given: dict[str, list[_Given]] = {}
+        self._kind: Kind = ""  # what the tag of the open parameter says about its value
         self._written: set[str] = set()
-        self._blocked = False
+        self._blocked = not live
         self._open = False  # a string is being streamed
         self._tail = ""  # its end, which may still be the newline before the closing tag
         self._streamed = -1  # its characters that left; -1 before its first
+        self.body: str | None = None  # JSON text that stands for all parameters
         self.notes: list[Note] = []
 
-    def open(self, name: str) -> str:
+    def open(self, name: str, kind: Kind = "") -> str:
         """A parameter begins."""
-        text = self._tool is None or self._tool.is_text(name)
+        self._kind = kind
+        self._blocked = self._blocked or self._wraps(name)
+        text = self._reading.is_text(self._tool, name, kind)
         self._open = self._flow and not self._blocked and text and name not in self._given
         if not self._open:
             return ""
@@ -81,7 +83,7 @@ class ArgumentText:
         """More of the open value, certain to be data."""
         if not self._open:
             return ""
-        if self._verbatim:
+        if self._reading.verbatim:
             self._streamed = max(0, self._streamed) + len(text)
             return quote(text)[1:-1]
         tail = self._tail + text
@@ -99,28 +101,41 @@ class ArgumentText:
 
     def close(self, name: str, raw: str, start: int) -> str:
         """A parameter is complete: its raw text, and where that begins."""
+        given = _Given(raw, start, self._kind)
         if self._open:
             self._open = False
-            self._given[name] = [(raw, start)]
+            self._given[name] = [given]
             self._written.add(name)
-            return quote(trim(self._read(raw))[max(0, self._streamed) :])[1:]
+            return quote(self._reading.text(raw)[max(0, self._streamed) :])[1:]
         if name in self._given:
-            self._repeat(name, raw, start)
+            self._repeat(name, given)
             return ""
-        self._given[name] = [(raw, start)]
-        self._blocked = self._blocked or not self._live or self._repeats(name)
+        self._given[name] = [given]
+        self._blocked = self._blocked or self._repeats(name)
         return "" if self._blocked else self._write(name)
 
     def finish(self) -> str:
         """The call is complete: what has not left yet, and the closing brace."""
+        if self.body is not None:
+            return self.body
+        if len(self._given) == 1 and not self._written and (inner := self._unwrapped()):
+            return inner
         rest = "".join(self._write(name) for name in self._given if name not in self._written)
         return rest + "}" if self._written else "{}"
 
-    def _repeat(self, name: str, raw: str, start: int) -> None:
+    def _unwrapped(self) -> str | None:
+        (name, given), *_ = self._given.items()
+        return inner_arguments(given[0].raw, self._tool) if self._wraps(name) else None
+
+    def _wraps(self, name: str) -> bool:
+        return name in self._wrappers and self._tool is not None and not self._tool.knows(name)
+
+    def _repeat(self, name: str, given: _Given) -> None:
         if self._repeats(name):
-            self._given[name].append((raw, start))
+            self._given[name].append(given)
         else:
-            self.notes.append(Note("duplicate-parameter", start, start + len(raw), {"parameter": name}))
+            start, end = given.start, given.start + len(given.raw)
+            self.notes.append(Note("duplicate-parameter", start, end, {"parameter": name}))
 
     def _repeats(self, name: str) -> bool:
         return self._tool is not None and self._tool.repeats(name)
@@ -135,36 +150,66 @@ class ArgumentText:
 
     def _value(self, name: str) -> str:
         given = self._given[name]
-        tool = self._tool
-        if tool is None or not tool.knows(name):
-            return quote(trim(self._read(given[0][0])))
-        schema, root = tool.properties[name], tool.parameters
-        if len(given) > 1:
-            value = convert_repeated([self._read(raw) for raw, _ in given], schema, root)
-        else:
-            value = convert(self._read(given[0][0]), schema, root)
+        value = self._reading.value([one.raw for one in given], self._tool, name, given[0].kind)
         if not value.fits:
-            start, end = given[0][1], given[-1][1] + len(given[-1][0])
+            start, end = given[0].start, given[-1].start + len(given[-1].raw)
             self.notes.append(
                 Note("value-not-of-type", start, end, {"parameter": name, "wanted": value.wanted})
             )
         return value.json
 
-    def _read(self, raw: str) -> str:
-        """The text as values are read, which takes one newline off each end."""
-        return f"\n{raw}\n" if self._verbatim else raw
-
     def clone(self) -> ArgumentText:
-        twin = ArgumentText(self._tool, self._live, self._flow, self._verbatim)
+        twin = ArgumentText(self._tool, self._live, self._flow, self._reading, self._wrappers)
         twin._given = {name: texts.copy() for name, texts in self._given.items()}
         twin._written = self._written.copy()
-        twin._blocked, twin._open = self._blocked, self._open
-        twin._tail, twin._streamed = self._tail, self._streamed
+        twin._blocked, twin._open, twin._kind = self._blocked, self._open, self._kind
+        twin._tail, twin._streamed, twin.body = self._tail, self._streamed, self.body
         twin.notes = self.notes.copy()
         return twin
 
 
+def unwrapped(text: str, tool: Tool | None, wrappers: tuple[str, ...]) -> str:
+    """The JSON text of arguments, without an object around it whose only key is one of the wrappers."""
+    found = members(text) or []
+    if len(found) != 1 or found[0].key not in wrappers or tool is None or tool.knows(found[0].key):
+        return text
+    return inner_arguments(found[0].raw, tool) or text
+
+
+def inner_arguments(raw: str, tool: Tool | None) -> str | None:
+    """The object of this tool's parameters that the text is, perhaps written as a JSON string."""
+    bare = raw.strip()
+    if bare.startswith('"'):
+        try:
+            value = parsed(bare)
+        except (ValueError, RecursionError):
+            return None
+        bare = value.strip() if isinstance(value, str) else ""
+    found = members(bare)
+    known = found is not None and tool is not None and all(tool.knows(member.key) for member in found)
+    return bare if known else None
+
+
+class _Given(NamedTuple):
+    """A parameter's raw text, where it begins, and what its tag said about it."""
+
+    raw: str
+    start: int
+    kind: Kind
+
+
 # -- the call
+
+AS_LINES = Reading()
+
+
+class Split(NamedTuple):
+    """A parameter's tag inside an open value: the value before it ends at `end`, its own begins at `begin`."""
+
+    key: str
+    end: int
+    begin: int
+    kind: Kind
 
 
 class TagCall(OpenCall):
@@ -175,27 +220,13 @@ class TagCall(OpenCall):
     `end` is where the value ends if structure follows, `ahead` the elements looked ahead into
     (their name, the end of the value if they turn out to be parameters, and where their own begins);
     `elements` those of them that turned out to be whole (their name, where their value begins and ends).
+    `splits` are tags of parameters in the value before which a closing tag may be missing.
     """
 
     __slots__ = (
-        "ahead",
-        "arguments",
-        "call_closer",
-        "closer",
-        "depth",
-        "elements",
-        "end",
-        "given",
-        "key",
-        "key_start",
-        "leads",
-        "offered",
-        "pair",
-        "past",
-        "region",
-        "region_start",
-        "tool",
-        "unsent", )  # fmt: skip
+        "ahead", "arguments", "call_closer", "close_size", "closer", "depth", "elements", "end", "given", "json",
+        "key", "key_start", "leads", "offered", "pair", "past", "region", "region_start", "splits", "tool", "unsent",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -205,7 +236,8 @@ class TagCall(OpenCall):
         live: bool = True,
         closer: str | None = None,
         call_closer: str | None = None,
-        verbatim: bool = False,
+        reading: Reading = AS_LINES,
+        wrappers: tuple[str, ...] = (),
         leads: bool = True,
     ) -> None:
         super().__init__(m, name, start, live)
@@ -216,7 +248,7 @@ class TagCall(OpenCall):
         self.offered = self.tool is not None
         # A repair may end a value before what was read last, so there none leaves before its end.
         flow = m.choice.policy.malformed != "repair"
-        self.arguments = ArgumentText(self.tool, self.live, flow, verbatim)
+        self.arguments = ArgumentText(self.tool, self.live, flow, reading, wrappers)
         self.past = Text()
         self.region = Text()
         self.region_start = start
@@ -225,10 +257,13 @@ class TagCall(OpenCall):
         self.key = ""
         self.key_start = start  # where the tag of the open parameter begins
         self.end = -1
+        self.close_size = 0  # characters of the closing tag at `end`
         self.ahead: dict[str, tuple[int, int]] = {}
         self.elements: list[tuple[str, int, int]] = []
+        self.splits: list[Split] = []
         self.depth = 0  # nested examples of this call that are open in the value
         self.pair: int | None = None  # the first end of the value inside an example
+        self.json: JsonScanner | None = None  # of arguments that are one JSON object
 
     def add(self, text: str) -> None:
         self.region.append(text)
@@ -244,25 +279,24 @@ class TagCall(OpenCall):
     def raw(self) -> str:
         return str(self.past) + str(self.region)
 
-    def open(self, m: Machine, key: str) -> None:
+    def open(self, m: Machine, key: str, kind: Kind = "") -> None:
         """What was read so far is certain, and the value of `key` begins after its tag."""
         self.past.append(str(self.region))
         self.region = Text()
         self.region_start = m.pos
         self.key = key
         self.end = -1
-        self.ahead, self.elements = {}, []
+        self.ahead, self.elements, self.splits = {}, [], []
         self.depth = 0
         self.pair = None
         self.unsent = Text()
-        if self.live:
-            if not self.begun:
-                self.announce(m, m.pos)
-            self._send(m, self.arguments.open(key), m.pos)
+        if self.live and not self.begun:
+            self.announce(m, m.pos)
+        self._send(m, self.arguments.open(key, kind), m.pos)
 
     def stream(self, m: Machine) -> None:
         """More of the value was read; it may leave unless an end of the value is still in question."""
-        if self.live and not (self.ahead or self.depth or self.pair is not None):
+        if self.live and not (self.ahead or self.splits or self.depth or self.pair is not None):
             self._send(m, self.arguments.text(str(self.unsent)), m.pos)
             self.unsent = Text()
 
@@ -283,14 +317,13 @@ class TagCall(OpenCall):
         self.region, self.unsent = Text(region[:end]), Text(region[sent:end])
         self.size -= size_of(region[end:])
         self.end, self.depth, self.pair = -1, 0, None
-        self.ahead, self.elements = {}, []
+        self.ahead, self.elements, self.splits = {}, [], []
         return region[end:]
 
-    def also(self, m: Machine, key: str, raw: str, start: int) -> None:
+    def also(self, m: Machine, key: str, raw: str, start: int, kind: Kind = "") -> None:
         """A parameter that was looked ahead into and now stands."""
         self.given.add(key)
-        if self.live:
-            self._send(m, self.arguments.open(key), start)
+        self._send(m, self.arguments.open(key, kind), start)
         self._send(m, self.arguments.close(key, raw, start), start + len(raw))
 
     def deliver(self, m: Machine, end: int) -> None:
@@ -339,7 +372,8 @@ class TagCall(OpenCall):
         twin.arguments = self.arguments.clone()
         twin.past, twin.region, twin.unsent = self.past.clone(), self.region.clone(), self.unsent.clone()
         twin.given, twin.ahead = self.given.copy(), self.ahead.copy()
-        twin.elements = self.elements.copy()
+        twin.elements, twin.splits = self.elements.copy(), self.splits.copy()
+        twin.json = None if self.json is None else self.json.clone()
         return twin
 
 
@@ -379,7 +413,7 @@ def complete_call(m: Machine, text: str, name: str) -> None:
     """The call's closing tag: whatever follows it, the call is complete."""
     call: TagCall = m.call
     if call.key:
-        call.commit(m, call.end)
+        end_value(m)
     call.add(text)
     call.deliver(m, m.pos)
 
@@ -390,10 +424,25 @@ def open_parameter(m: Machine, text: str, name: str) -> None:
     m.call.key_start = m.pos - len(text)
 
 
-def next_parameter(m: Machine, text: str, name: str) -> None:
-    """The value ended where it could, and another parameter begins."""
-    m.call.commit(m, m.call.end)
-    open_parameter(m, text, name)
+def end_value(m: Machine) -> str:
+    """The value ended where it could, and those that began in it with it; returns what follows in the region."""
+    call: TagCall = m.call
+    splits, start = call.splits, call.region_start
+    if not splits:
+        return call.commit(m, call.end)
+    region = str(call.region)
+    tell_repaired(m, call.key, start, start + splits[0].end)
+    call.commit(m, splits[0].end)
+    for split, end in zip(splits, [*(split.end for split in splits[1:]), call.end], strict=True):
+        if end != call.end:
+            tell_repaired(m, split.key, start + split.begin, start + end)
+        call.also(m, split.key, region[split.begin : end], start + split.begin, split.kind)
+    return region[call.end :]
+
+
+def tell_repaired(m: Machine, key: str, start: int, end: int) -> None:
+    """The value from `start` to `end` lacks its closing tag."""
+    m.found("repaired-parameter", start, end, parameter=key, closing=m.call.closing_tag)
 
 
 def data(m: Machine, text: str, name: str) -> None:
@@ -410,6 +459,7 @@ def data(m: Machine, text: str, name: str) -> None:
 def maybe_end(m: Machine, text: str, name: str) -> None:
     """The value ends here, if structure follows."""
     m.call.end = m.call.region.size
+    m.call.close_size = len(text)
     m.call.add(text)
 
 

@@ -1,24 +1,27 @@
 """The grammar of wrapped calls: WRAPPER CALL PARAMETER value /PARAMETER … /CALL /WRAPPER, each of them a tag.
 
-Qwen3-Coder, GLM, MiniMax and others write the same thing with other markers. A dialect of this grammar is a
-`Spelling`; the states, the tokens and the table are these.
+Qwen3-Coder, GLM, MiniMax, DeepSeek and others write the same thing with other markers. A dialect of this grammar
+is a `Spelling`; the states, the tokens and the table are these, without what the spelling has no markers for.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum, auto
+from functools import cached_property
 from typing import Any
 
+from transformer.journal import Text
+from transformer.jsonscan import JsonScanner, missing_end
 from transformer.parser.machine import (
     USUAL_STATES,
     USUAL_TOKENS,
+    Block,
     Lexicon,
     Machine,
     Rule,
-    beginnings,
     guard,
     hold,
     ignore,
@@ -26,15 +29,20 @@ from transformer.parser.machine import (
     release,
     table,
     then,
+    upto,
 )
+from transformer.parser.markers import Marker, Part, begun_pattern, either, token_pattern, word
+from transformer.parser.mending import is_object
 from transformer.parser.tagcall import (
-    NAME_LIMIT,
+    AS_LINES,
+    Split,
     TagCall,
     close_example,
     close_example_at_end,
     close_in_example,
     complete_call,
     data,
+    end_value,
     give_up,
     has_pair,
     in_inner_example,
@@ -42,157 +50,15 @@ from transformer.parser.tagcall import (
     leave_cut,
     may_repair,
     maybe_end,
-    next_parameter,
     not_a_call,
     open_example,
-    open_parameter,
     read_from_pair,
     remember_end,
+    tell_repaired,
+    unwrapped,
 )
 from transformer.records import Effect
-
-# -- how a dialect spells it
-
-
-_GAP = r"\s{0,64}"  # whitespace between two markers; more of it is text
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """A tag with a name in it: what stands before the name, the name, and what stands after it.
-
-    `before` and `after` are literal texts, of which there may be several. With `gap` whitespace may stand
-    around the name; `tail` is a further marker that follows, after whitespace. A name that no marker ends goes
-    up to the first character that cannot be in a name.
-    """
-
-    before: tuple[str, ...]
-    after: tuple[str, ...] = ()
-    name: str = rf"[^<>\n]{{1,{NAME_LIMIT}}}"
-    gap: bool = False
-    tail: str = ""
-
-    @property
-    def pattern(self) -> str:
-        """A whole tag; its one group is the name."""
-        gap = _GAP if self.gap else ""
-        end = f"{gap}(?:{_any(self.after)})" if self.after else rf"(?!{self.name})(?!\Z)"
-        tail = f"{_GAP}{re.escape(self.tail)}" if self.tail else ""
-        return f"(?:{_any(self.before)}){gap}({self.name}){end}{tail}"
-
-    @property
-    def begun(self) -> str:
-        """A beginning of one, to be matched up to the end of the text."""
-        gap = _GAP if self.gap else ""
-        head = f"(?:{_any(self.before)}){gap}"
-        parts = [beginnings(*(f"{before}_" for before in self.before)), head, f"{head}{self.name}{gap}"]
-        parts += [f"{head}{self.name}{gap}{beginnings(after)}" for after in self.after if len(after) > 1]
-        if self.tail:
-            parts.append(f"{head}{self.name}{gap}(?:{_any(self.after)}){_GAP}(?:{beginnings(self.tail)})?")
-        return f"(?:{'|'.join(parts)})"
-
-
-def _any(words: tuple[str, ...]) -> str:
-    return "|".join(map(re.escape, words))
-
-
-@dataclass(frozen=True, slots=True)
-class Spelling:
-    """The markers of a dialect of this grammar.
-
-    `tag` shows a call's opening tag to people. With `bare` any call counts without its wrapper, else only that
-    of an offered tool. `inline` is the pattern of a parameter whose value stands inside its tag, which is
-    repaired, and that of its beginnings. With `verbatim`, strings keep the newlines beside their tags.
-    """
-
-    call: Opening
-    parameter: Opening
-    close_call: str
-    close_parameter: str
-    tag: str
-    wrapper: str = ""
-    close_wrapper: str = ""
-    bare: bool = False
-    inline: tuple[str, str] | None = None
-    verbatim: bool = False
-
-    @property
-    def lexicon(self) -> Lexicon:
-        fixed = tuple(filter(None, (self.wrapper, self.close_parameter, self.close_call, self.close_wrapper)))
-        whole = f"{_any(fixed)}|{self.call.pattern}|{self.parameter.pattern}"
-        begun = f"{beginnings(*fixed)}|{self.call.begun}|{self.parameter.begun}"
-        if self.inline is not None:
-            whole, begun = f"{whole}|{self.inline[0]}", f"{begun}|{self.inline[1]}"
-        firsts = "".join({re.escape(word[0]) for word in (*fixed, *self.call.before, *self.parameter.before)})
-        return Lexicon(
-            re.compile(f"[^{firsts}]*+[{firsts}]"), re.compile(whole), re.compile(rf"(?:{begun})\Z")
-        )
-
-    def read(self, match: re.Match[str]) -> tuple[StrEnum, str]:
-        """The token that a match of the lexicon is, and the name in it."""
-        for group, token in ((1, T.CALL), (2, T.PARAMETER), (3, T.INLINE)):
-            if match.re.groups >= group and match[group] is not None:
-                name = match[group].strip()
-                return (token if name else T.TEXT), name
-        fixed: dict[str, StrEnum] = {
-            self.wrapper: T.WRAPPER,
-            self.close_parameter: T.CLOSE_PARAMETER,
-            self.close_call: T.CLOSE_CALL,
-            self.close_wrapper: T.CLOSE_WRAPPER,
-        }
-        return fixed[match[0]], ""
-
-    def holds(self, m: Machine, text: str, start: int) -> bool:
-        """Outside a call only what may begin one is held back, and after one the wrapper's end."""
-        if m.call is not None:
-            return True
-        part = text[start:]
-        if m.state is S.AFTER and self.close_wrapper.startswith(part):
-            return True
-        if self.wrapper.startswith(part) or any(before.startswith(part) for before in self.call.before):
-            return True
-        before = next((before for before in self.call.before if part.startswith(before)), None)
-        if before is None:
-            return False
-        if m.wrapped or self.bare:
-            return True
-        named = part[len(before) :].lstrip() if self.call.gap else part[len(before) :]
-        ends = self.call.after or ("",)
-        return any(f"{known}{after}".startswith(named) for known in m.choice.tools for after in ends)
-
-    def words(self) -> tuple[Mapping[Any, str], Mapping[Any, str], Mapping[Any, str]]:
-        """What states and tokens are, and what a state waits for."""
-        states = {
-            **USUAL_STATES,
-            S.WRAPPER: f"after {self.wrapper}, waiting for a call",
-            S.CALL: f"after {self.tag}, before its first parameter",
-            S.CLOSED: f"after {self.close_parameter}, which ends the value if a parameter or "
-            f"{self.close_call} follows",
-            S.UNCLOSED: f"after {self.close_call} with the parameter still open: the call's end, or data",
-            S.EXAMPLE: "inside a value, in an example of a call",
-            S.EXAMPLE_CLOSED: f"in such an example, after {self.close_parameter}",
-        }
-        tokens = {
-            **USUAL_TOKENS,
-            T.WRAPPER: "the wrapper's tag",
-            T.CALL: "a call's tag",
-            T.PARAMETER: "a parameter's tag",
-            T.INLINE: "a parameter with its value inside the tag",
-            T.CLOSE_PARAMETER: "a parameter's closing tag",
-            T.CLOSE_CALL: "the call's closing tag",
-            T.CLOSE_WRAPPER: "the wrapper's closing tag",
-        }
-        waits = {
-            S.WRAPPER: self.tag,
-            S.CALL: f"a parameter or {self.close_call}",
-            S.VALUE: "the tag that closes the parameter",
-            S.CLOSED: "what follows the closing tag: a parameter, or the call's end",
-            S.UNCLOSED: f"what follows {self.close_call}",
-            S.EXAMPLE: "the end of the example",
-            S.EXAMPLE_CLOSED: "the end of the example",
-        }
-        return states, tokens, waits
-
+from transformer.values.reading import Kind, Reading
 
 # -- states and tokens
 
@@ -206,6 +72,7 @@ class State(StrEnum):
     UNCLOSED = auto()
     EXAMPLE = auto()
     EXAMPLE_CLOSED = auto()
+    JSON = auto()
     AFTER = auto()
     DONE = auto()
 
@@ -216,7 +83,10 @@ class Token(StrEnum):
     WRAPPER = auto()
     CALL = auto()
     PARAMETER = auto()
+    IRREGULAR = auto()
+    REST = auto()
     INLINE = auto()
+    JSON = auto()
     CLOSE_PARAMETER = auto()
     CLOSE_CALL = auto()
     CLOSE_WRAPPER = auto()
@@ -224,6 +94,173 @@ class Token(StrEnum):
 
 
 S, T, E = State, Token, Effect
+
+# -- how a dialect spells it
+
+
+def untyped(tag: str) -> Kind:
+    """The tag says nothing about its value."""
+    return ""
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """The markers of a dialect of this grammar, and how it reads what stands between them.
+
+    A call counts without its wrapper if its tool was offered; with `bare`, any call does. With `quoted`, names
+    may stand in quotation marks, which are no part of them. `irregular` is a
+    parameter's tag of which a part is missing or doubled, `rest` one whose beginning is missing altogether,
+    `inline` one with its value inside; `regular` writes a tag as it should be. With `on_one_line`, parameters
+    follow each other without a newline, so that a missing closing tag shows in the middle of a line. With
+    `json`, a call may have one JSON object instead of parameters. `kind` tells what a parameter's tag says about
+    the type of its value. `closers` are the closing tags of a call and of its parameters in the way in which this
+    call's own tag is written, where there are several ways.
+    """
+
+    call: Marker
+    parameter: Marker
+    close_call: Marker
+    close_parameter: Marker
+    wrapper: Marker | None = None
+    close_wrapper: Marker | None = None
+    irregular: Marker | None = None
+    rest: Marker | None = None
+    inline: Marker | None = None
+    json: bool = False
+    bare: bool = False
+    quoted: bool = False
+    on_one_line: bool = False
+    reading: Reading = AS_LINES
+    wrappers: tuple[str, ...] = ()  # parameters that may hold all arguments
+    regular: Callable[[str], str] = str
+    kind: Callable[[str], Kind] = untyped
+    closers: Callable[[str], tuple[str, str]] | None = None
+
+    @cached_property
+    def markers(self) -> Mapping[StrEnum, Part]:
+        """Every token that is a marker, in the order in which they are tried."""
+        found = {
+            T.WRAPPER: self.wrapper,
+            T.CLOSE_PARAMETER: self.close_parameter,
+            T.CLOSE_CALL: self.close_call,
+            T.CLOSE_WRAPPER: self.close_wrapper,
+            T.CALL: self.call,
+            T.PARAMETER: self.parameter,
+            T.IRREGULAR: self.irregular,
+            T.INLINE: self.inline,
+            T.REST: self.rest,
+        }
+        parts: dict[StrEnum, Part] = {token: one.part for token, one in found.items() if one is not None}
+        return {**parts, T.JSON: word("{")} if self.json else parts
+
+    @cached_property
+    def tokens(self) -> tuple[StrEnum, ...]:
+        return tuple(token for token in Token if token in self.markers or token in _ALWAYS)
+
+    def lexicon(self, state: StrEnum) -> Lexicon:
+        """Only between parameters may one begin in the middle, or JSON stand."""
+        left_out = _BETWEEN.get(state, (T.REST, T.JSON))
+        parts = {token: part for token, part in self.markers.items() if token not in left_out}
+        firsts = "".join(dict.fromkeys("".join(part.firsts for part in parts.values())))
+        return Lexicon(upto(firsts), token_pattern({str(token): part for token, part in parts.items()}), begun_pattern(*parts.values()))
+
+    def read(self, match: re.Match[str]) -> tuple[StrEnum, str]:
+        """The token that a match of the lexicon is, and the name in it."""
+        token = T(str(match.lastgroup))
+        group = f"{token}_name"
+        if group not in match.re.groupindex:
+            return token, ""
+        found = (match[group] or "").strip()
+        if self.quoted and found[:1] in ("'", '"'):
+            found = found[1:-1].strip()
+        return (token if found or token is T.REST else T.TEXT), found
+
+    def holds(self, m: Machine, text: str, start: int) -> bool:
+        """Outside a call only what may begin one is held back, and after one what may belong to it."""
+        if m.call is not None:
+            return True
+        part = text[start:]
+        if m.state is S.AFTER and self._closing.match(part):
+            return True
+        if self.wrapper is not None and self._wrapping.match(part):
+            return True
+        if not self._calling.match(part):
+            return False
+        if m.wrapped or self.bare:
+            return True
+        before, after = self._around
+        head = before.match(part)
+        if head is None:
+            return True
+        named = part[head.end() :]
+        bare = named[1:] if named[:1] in ("'", '"') else named
+        return any(
+            known.startswith(bare) or (bare.startswith(known) and after.match(bare[len(known) :].lstrip("\"'")))
+            for known in m.choice.tools
+        )
+
+    @cached_property
+    def _closing(self) -> re.Pattern[str]:
+        closers = [self.markers[token] for token in (T.CLOSE_CALL, T.CLOSE_WRAPPER) if token in self.markers]
+        return begun_pattern(*closers)
+
+    @cached_property
+    def _wrapping(self) -> re.Pattern[str]:
+        return begun_pattern(self.markers[T.WRAPPER])
+
+    @cached_property
+    def _calling(self) -> re.Pattern[str]:
+        return begun_pattern(self.markers[T.CALL])
+
+    @cached_property
+    def _around(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        return self.call.around_name()
+
+    def closing_tags(self, tag: str) -> tuple[str, str]:
+        """Those of a call with this tag, and of its parameters."""
+        return self.closers(tag) if self.closers else (self.close_call.shown, self.close_parameter.shown)
+
+    def words(self) -> tuple[Mapping[Any, str], Mapping[Any, str], Mapping[Any, str]]:
+        """What states and tokens are, and what a state waits for."""
+        call, end, value_end = self.call.shown, self.close_call.shown, self.close_parameter.shown
+        states = {
+            **USUAL_STATES,
+            S.WRAPPER: f"after {self.wrapper.shown if self.wrapper else ''}, waiting for a call",
+            S.CALL: f"after {call}, before its first parameter",
+            S.CLOSED: f"after {value_end}, which ends the value if a parameter or {end} follows",
+            S.UNCLOSED: f"after {end} with the parameter still open: the call's end, or data",
+            S.EXAMPLE: "inside a value, in an example of a call",
+            S.EXAMPLE_CLOSED: f"in such an example, after {value_end}",
+            S.JSON: "inside a JSON object that stands for all parameters",
+        }
+        tokens = {
+            **USUAL_TOKENS,
+            T.WRAPPER: "the wrapper's tag",
+            T.CALL: "a call's tag",
+            T.PARAMETER: "a parameter's tag",
+            T.IRREGULAR: "a parameter's tag with a part missing or doubled",
+            T.REST: "a parameter's tag without its beginning",
+            T.INLINE: "a parameter with its value inside the tag",
+            T.JSON: "the beginning of a JSON object",
+            T.CLOSE_PARAMETER: "a parameter's closing tag",
+            T.CLOSE_CALL: "the call's closing tag",
+            T.CLOSE_WRAPPER: "the wrapper's closing tag",
+        }
+        waits = {
+            S.WRAPPER: call,
+            S.CALL: f"a parameter or {end}",
+            S.VALUE: "the tag that closes the parameter",
+            S.CLOSED: "what follows the closing tag: a parameter, or the call's end",
+            S.UNCLOSED: f"what follows {end}",
+            S.EXAMPLE: "the end of the example",
+            S.EXAMPLE_CLOSED: "the end of the example",
+            S.JSON: end,
+        }
+        return states, tokens, waits
+
+
+_ALWAYS = frozenset({T.TEXT, T.SPACE, T.END})
+_BETWEEN: Mapping[StrEnum, tuple[StrEnum, ...]] = {S.CALL: (), S.CLOSED: (T.JSON,)}
 
 
 def _spelling(m: Machine) -> Spelling:
@@ -237,9 +274,44 @@ def _spelling(m: Machine) -> Spelling:
 
 @guard("the tool was offered, or what stands before it shows that a call is meant")
 def can_start(m: Machine, name: str) -> bool:
-    if m.tool(name) is not None:
+    if m.tool(name) is not None or _run_together(m, name) is not None:
         return True
     return (m.wrapped or _spelling(m).bare) and m.choice.policy.unknown_tools != "text"
+
+
+@guard("the tool was not offered, and its tag stands in the middle of a line")
+def is_mentioned(m: Machine, name: str) -> bool:
+    call: TagCall = m.call
+    return m.choice.tools_known and not (call.offered or call.leads)
+
+
+@guard("the call's name is that of an offered tool and of a parameter of it, run together")
+def is_run_together(m: Machine, name: str) -> bool:
+    return not name and _run_together(m, m.call.name) is not None
+
+
+def _run_together(m: Machine, name: str) -> tuple[str, str] | None:
+    """The tool and the parameter, the longest tool first."""
+    if _spelling(m).rest is None:
+        return None
+    for tool in sorted(m.choice.tools.values(), key=lambda tool: len(tool.name), reverse=True):
+        key = name.removeprefix(tool.name)
+        if key != name and tool.knows(key):
+            return tool.name, key
+    return None
+
+
+@guard("it has a name")
+def has_name(m: Machine, name: str) -> bool:
+    return bool(name)
+
+
+@guard("the schema has it, and it is not given yet")
+def is_new(m: Machine, name: str) -> bool:
+    call: TagCall = m.call
+    known = call.tool is not None and call.tool.knows(name)
+    given = name == call.key or name in call.given or any(split.key == name for split in call.splits)
+    return known and not given
 
 
 @guard("it stands at the start of a line")
@@ -249,9 +321,7 @@ def is_example(m: Machine, name: str) -> bool:
 
 @guard("it stands at the start of a line, and the schema has it, and it is not given yet")
 def is_next_parameter(m: Machine, name: str) -> bool:
-    call: TagCall = m.call
-    known = call.tool is not None and call.tool.knows(name)
-    return m.line and known and name != call.key and name not in call.given
+    return m.line and is_new.holds(m, name)
 
 
 @guard("the policy repairs, and the schema has it")
@@ -266,7 +336,23 @@ def is_repairable(m: Machine, name: str) -> bool:
         return False
     if m.state is not S.CLOSED and not call.ends_itself(str(call.region)):
         return False
-    return call.tool is not None and set(call.tool.required) <= call.given | {call.key}
+    given = call.given | {call.key, *(split.key for split in call.splits)}
+    return call.tool is not None and set(call.tool.required) <= given
+
+
+@guard("it stands inside a JSON string")
+def in_string(m: Machine, name: str) -> bool:
+    return bool(m.call.json.in_string)
+
+
+@guard("the JSON object is whole")
+def is_whole(m: Machine, name: str) -> bool:
+    return is_object(str(m.call.region))
+
+
+@guard("the policy repairs, and the JSON object is whole")
+def may_end_json(m: Machine, name: str) -> bool:
+    return m.choice.policy.malformed == "repair" and not m.choice.was_cut and is_whole.holds(m, name)
 
 
 # -- actions
@@ -274,26 +360,32 @@ def is_repairable(m: Machine, name: str) -> bool:
 
 def begin_wrapper(m: Machine, text: str, name: str) -> None:
     m.wrapped = True
-    m.call = TagCall(m, "", m.pos - len(text), call_closer=_spelling(m).close_call)
+    m.call = TagCall(m, "", m.pos - len(text), call_closer=_spelling(m).close_call.shown)
     m.call.add(text)
 
 
 def begin_call(m: Machine, text: str, name: str) -> None:
     """The call takes in its wrapper, if there was one."""
     wrapper: TagCall | None = m.call
-    start = m.pos - len(text) if wrapper is None else wrapper.start
-    spelling = _spelling(m)
-    m.call = TagCall(
-        m,
-        name,
-        start,
-        closer=spelling.close_parameter,
-        call_closer=spelling.close_call,
-        verbatim=spelling.verbatim,
-    )
+    m.call = _new_call(m, name, m.pos - len(text) if wrapper is None else wrapper.start, text)
     if wrapper is not None:
         m.call.add(wrapper.raw())
     m.call.add(text)
+
+
+def _new_call(m: Machine, name: str, start: int, tag: str) -> TagCall:
+    spelling = _spelling(m)
+    call_closer, closer = spelling.closing_tags(tag)
+    return TagCall(
+        m,
+        name,
+        start,
+        closer=closer,
+        call_closer=call_closer,
+        reading=spelling.reading,
+        wrappers=spelling.wrappers,
+        leads=m.line,
+    )
 
 
 def not_a_wrapper(m: Machine, text: str, name: str) -> None:
@@ -304,29 +396,81 @@ def not_a_wrapper(m: Machine, text: str, name: str) -> None:
 def not_a_parameter(m: Machine, text: str, name: str) -> None:
     """A call merely named in prose, or one whose parameter cannot be read."""
     call: TagCall = m.call
-    for before in _spelling(m).parameter.before:
-        if text.lstrip().startswith(before):
-            end = m.pos - len(text.lstrip()) + len(before)
-            reason = f"{before} is not followed by a name and {_spelling(m).parameter.after[0]}"
-            m.found("malformed-call", call.start, end, tool=call.name, reason=reason, broken_tag=True)
-            break
+    parameter = _spelling(m).parameter
+    tag = text.lstrip()
+    begun = re.match(parameter.parts[0].whole, tag)
+    if begun is not None:
+        end = m.pos - len(tag) + begun.end()
+        reason = f"{begun[0]} is not followed by a name and {parameter.after}"
+        m.found("malformed-call", call.start, end, tool=call.name, reason=reason, broken_tag=True)
     not_a_wrapper(m, text, name)
+
+
+def open_parameter(m: Machine, text: str, name: str) -> None:
+    call: TagCall = m.call
+    call.add(text)
+    call.open(m, name, _spelling(m).kind(text))
+    call.key_start = m.pos - len(text)
+
+
+def next_parameter(m: Machine, text: str, name: str) -> None:
+    """The value ended where it could, and another parameter begins."""
+    if m.call.key:
+        end_value(m)
+    open_parameter(m, text, name)
+
+
+def mend_parameter(m: Machine, text: str, name: str) -> None:
+    """A part of its tag is missing or doubled, but which one is meant is clear."""
+    written, wanted = text.strip(), _spelling(m).regular(name)
+    m.found("repaired-tag", m.pos - len(text), m.pos, parameter=name, written=written, wanted=wanted)
+    next_parameter(m, text, name)
+
+
+def part_call(m: Machine, text: str, name: str) -> None:
+    """The beginning of the first parameter's tag is missing, so that its name follows the tool's directly."""
+    before: TagCall = m.call
+    parted = _run_together(m, before.name)
+    assert parted is not None
+    m.call = _new_call(m, parted[0], before.start, before.raw())
+    m.call.add(before.raw())
+    mend_parameter(m, text, parted[1])
 
 
 def repair_parameter(m: Machine, text: str, name: str) -> None:
     """The parameter's closing tag is missing, but a line begins with the next parameter of this tool."""
     call: TagCall = m.call
     call.end = call.region.size
-    _tell_repaired(m)
+    _tell_unclosed(m)
     next_parameter(m, text, name)
+
+
+def split_value(m: Machine, text: str, name: str) -> None:
+    """The parameter's closing tag may be missing here; the next one decides, by what follows it."""
+    call: TagCall = m.call
+    end = call.region.size
+    call.add(text)
+    call.splits.append(Split(name, end, call.region.size, _spelling(m).kind(text)))
+
+
+def no_end(m: Machine, text: str, name: str) -> None:
+    """What looked like the end of the value is data, and so is all before it."""
+    m.call.splits.clear()
+    data(m, text, name)
+
+
+def other_end(m: Machine, text: str, name: str) -> None:
+    """What looked like the end of the value is data; this may be the end."""
+    m.call.splits.clear()
+    maybe_end(m, text, name)
 
 
 def inline_parameter(m: Machine, text: str, name: str) -> None:
     """`<parameter=key=value</parameter>`: the value stands where the tag should have ended."""
     call: TagCall = m.call
-    closer = _spelling(m).close_parameter
+    closer = call.closing_tag
     if call.key:
-        call.commit(m, call.end)
+        end_value(m)
     opened = text.index(name) + len(name) + 1
     m.found("repaired-parameter", m.pos - len(text), m.pos, parameter=name, closing="> and a newline")
     value = text[opened : -len(closer)]
@@ -339,10 +483,11 @@ def inline_parameter(m: Machine, text: str, name: str) -> None:
     call.add(closer)
 
 
-def _tell_repaired(m: Machine) -> None:
+def _tell_unclosed(m: Machine) -> None:
+    """The open value lacks its closing tag; those before it in the region are told of when they end."""
     call: TagCall = m.call
-    start = call.region_start
-    m.found("repaired-parameter", start, start + call.end, parameter=call.key, closing=call.closing_tag)
+    key, begin = (call.splits[-1].key, call.splits[-1].begin) if call.splits else (call.key, 0)
+    tell_repaired(m, key, call.region_start + begin, call.region_start + call.end)
 
 
 def complete_at_wrapper(m: Machine, text: str, name: str) -> None:
@@ -356,16 +501,70 @@ def complete_at_wrapper(m: Machine, text: str, name: str) -> None:
 def complete_unclosed(m: Machine, text: str, name: str) -> None:
     """The parameter's closing tag is missing before the call's; what follows shows that the call was over."""
     call: TagCall = m.call
-    _tell_repaired(m)
-    rest = call.commit(m, call.end).removeprefix(call.call_closer)
+    _tell_unclosed(m)
+    rest = end_value(m)[call.close_size :]
     end = m.pos - len(text) - len(rest)
     call.deliver(m, end)
     m.say_at(end, rest)
 
 
+def begin_json(m: Machine, text: str, name: str) -> None:
+    """All arguments as one object. They leave together: only their end shows what they are."""
+    call: TagCall = m.call
+    call.past.append(str(call.region))
+    call.region, call.region_start = Text(), m.pos - len(text)
+    call.json = JsonScanner()
+    more_json(m, text, name)
+
+
+def more_json(m: Machine, text: str, name: str) -> None:
+    call: TagCall = m.call
+    assert call.json is not None
+    call.json.feed(text)
+    call.add(text)
+
+
+def complete_json(m: Machine, text: str, name: str) -> None:
+    call: TagCall = m.call
+    call.arguments.body = unwrapped(str(call.region).strip(), call.tool, _spelling(m).wrappers)
+    call.add(text)
+    call.deliver(m, m.pos)
+
+
+def complete_broken_json(m: Machine, text: str, name: str) -> None:
+    """The arguments are not a JSON object: the client gets them as they are, or closed if the policy repairs."""
+    call: TagCall = m.call
+    body = str(call.region).strip()
+    missing = missing_end(body) if m.choice.policy.malformed == "repair" else None
+    if missing:
+        m.found("repaired-call", call.start, m.pos, tool=call.name, closing=missing)
+    else:
+        m.found("invalid-arguments", call.region_start, m.pos - len(text), tool=call.name)
+    call.arguments.body = body + (missing or "")
+    call.add(text)
+    call.deliver(m, m.pos)
+
+
+def end_json(m: Machine, text: str, name: str) -> None:
+    """The call's closing tag is missing after the object."""
+    call: TagCall = m.call
+    m.found("repaired-call", call.start, m.pos, tool=call.name, closing=call.call_closer)
+    complete_json(m, text, name)
+
+
+def end_json_at_wrapper(m: Machine, text: str, name: str) -> None:
+    end_json(m, text, name)
+    m.wrapped = False
+
+
 def swallow(m: Machine, text: str, name: str) -> None:
     """The wrapper's closing tag, or one too many right after it."""
     m.wrapped = False
+    swallow_doubled(m, text, name)
+
+
+def swallow_doubled(m: Machine, text: str, name: str) -> None:
+    """The call's closing tag once more."""
     m.settled += len(text)
     m.prose.call(m.pos)
     m.prev = "\n"
@@ -379,11 +578,10 @@ def text_after(m: Machine, text: str, name: str) -> None:
 def repair(m: Machine, text: str, name: str) -> None:
     """Close what is open at the end of the answer."""
     call: TagCall = m.call
-    call.given.add(call.key)
     if m.state is not S.CLOSED:
         call.end = call.region.size
-        _tell_repaired(m)
-    call.commit(m, call.end)
+        _tell_unclosed(m)
+    end_value(m)
     m.found("repaired-call", call.start, m.pos, tool=call.name, closing=call.call_closer)
     call.deliver(m, m.pos)
 
@@ -392,7 +590,8 @@ def repair(m: Machine, text: str, name: str) -> None:
 
 _BEGIN = E.BEGINS | E.NAMES | E.HELD
 _WRAP = E.BEGINS | E.HELD
-_NEXT = E.ENDS_VALUE | E.OPENS_VALUE | E.HELD
+_OPEN = E.OPENS_VALUE | E.HELD
+_NEXT = E.ENDS_VALUE | _OPEN
 _DONE = E.ENDS_VALUE | E.COMPLETES
 _REPAIRED = E.REPAIRS | E.ENDS_VALUE | E.COMPLETES
 _MISSING = "the parameter's closing tag was missing"
@@ -400,9 +599,9 @@ _MISSING = "the parameter's closing tag was missing"
 # fmt: off
 _EXAMPLE = [Rule(S.EXAMPLE, E.ARGUMENT, open_example, "an example of a call inside the value", is_example)]
 _INLINED = [Rule(S.CLOSED, E.REPAIRS | _NEXT, inline_parameter, "a parameter whose tag never ended", may_inline)]
-_NOT_CLOSED = [
-    Rule(S.VALUE, E.REPAIRS | _NEXT, repair_parameter, "the closing tag is missing before it", is_next_parameter),
-]
+_MENDED = "a part of the parameter's tag is missing or doubled"
+_UNENDED = Rule(S.VALUE, E.REPAIRS | _NEXT, repair_parameter, "the closing tag is missing before it", is_next_parameter)
+_SPLIT = Rule(S.VALUE, E.HELD, split_value, "the closing tag is missing before it if this one ends", is_new)
 _ANEW = Rule(S.WRAPPER, E.GIVES_UP | _WRAP, then(release, begin_wrapper), "the one before it was text")
 _ENDS = [
     Rule(S.VALUE, E.REREADS, read_from_pair, "the example never closed: its first end was the end", has_pair),
@@ -411,9 +610,12 @@ _ENDS = [
     Rule(S.DONE, E.GIVES_UP, give_up, "the answer ended inside the call, so it is text"),
 ]
 
-TRANSITIONS = table(
-    tuple(Token),
-    {
+
+def _blocks(spelling: Spelling) -> dict[StrEnum, tuple[Block, Rule | None]]:
+    """The table by state; tokens that the spelling does not have are still in it."""
+    unended = [_UNENDED, _SPLIT] if spelling.on_one_line else [_UNENDED]
+    alone = [Rule(S.TEXT, E.GIVES_UP, not_a_call, "a tag merely named in prose", is_mentioned)] if spelling.bare else []
+    return {
         S.TEXT: (
             {
                 T.WRAPPER: Rule(S.WRAPPER, _WRAP, begin_wrapper, "a call, if one follows"),
@@ -426,7 +628,7 @@ TRANSITIONS = table(
             {
                 T.SPACE: Rule(S.WRAPPER, E.HELD, hold, "whitespace before the call"),
                 T.CALL: [Rule(S.CALL, _BEGIN, begin_call, "a call begins", can_start)],
-                T.WRAPPER: _ANEW,
+                T.WRAPPER: Rule(S.WRAPPER, E.HELD, hold, "the same tag once more"),
                 T.END: _ENDS,
             },
             Rule(S.TEXT, E.GIVES_UP, not_a_wrapper, "a wrapper without a call is text"),
@@ -434,9 +636,17 @@ TRANSITIONS = table(
         S.CALL: (
             {
                 T.SPACE: Rule(S.CALL, E.HELD, hold, "whitespace before the first parameter"),
-                T.PARAMETER: Rule(S.VALUE, E.OPENS_VALUE | E.HELD, open_parameter, "the first parameter"),
+                T.PARAMETER: Rule(S.VALUE, _OPEN, open_parameter, "the first parameter"),
+                T.IRREGULAR: Rule(S.VALUE, E.REPAIRS | _OPEN, mend_parameter, _MENDED),
+                T.REST: [
+                    Rule(S.VALUE, E.REPAIRS | E.NAMES | _OPEN, part_call, "the tag between the two names is missing",
+                         is_run_together),
+                    Rule(S.VALUE, E.REPAIRS | _OPEN, mend_parameter, "the beginning of the parameter's tag is missing",
+                         has_name),
+                ],
                 T.INLINE: _INLINED,
-                T.CLOSE_CALL: Rule(S.AFTER, E.COMPLETES, complete_call, "a call without parameters"),
+                T.JSON: Rule(S.JSON, _OPEN, begin_json, "all arguments as one object"),
+                T.CLOSE_CALL: [*alone, Rule(S.AFTER, E.COMPLETES, complete_call, "a call without parameters")],
                 T.CLOSE_WRAPPER: Rule(S.AFTER, E.REPAIRS | E.COMPLETES, complete_at_wrapper,
                                       "the call's closing tag is missing"),
                 T.WRAPPER: _ANEW,
@@ -450,7 +660,7 @@ TRANSITIONS = table(
             {
                 T.CLOSE_PARAMETER: Rule(S.CLOSED, E.HELD, maybe_end, "ends the value if structure follows"),
                 T.CLOSE_CALL: Rule(S.UNCLOSED, E.HELD, maybe_end, "the end if the answer goes on as after a call"),
-                T.PARAMETER: _NOT_CLOSED,
+                T.PARAMETER: unended,
                 T.CALL: _EXAMPLE,
                 T.END: _ENDS,
             },
@@ -460,14 +670,17 @@ TRANSITIONS = table(
             {
                 T.SPACE: Rule(S.CLOSED, E.HELD, hold, "whitespace before what decides"),
                 T.PARAMETER: Rule(S.VALUE, _NEXT, next_parameter, "the next parameter"),
+                T.IRREGULAR: Rule(S.VALUE, E.REPAIRS | _NEXT, mend_parameter, _MENDED),
+                T.REST: [Rule(S.VALUE, E.REPAIRS | _NEXT, mend_parameter,
+                              "the beginning of the parameter's tag is missing", is_new)],
                 T.INLINE: _INLINED,
                 T.CLOSE_CALL: Rule(S.AFTER, _DONE, complete_call, "the call is complete"),
                 T.CLOSE_WRAPPER: Rule(S.AFTER, _REPAIRED, complete_at_wrapper, "the call's closing tag is missing"),
-                T.CLOSE_PARAMETER: Rule(S.CLOSED, E.HELD, maybe_end, "the one before was data; this may be the end"),
+                T.CLOSE_PARAMETER: Rule(S.CLOSED, E.HELD, other_end, "the one before was data; this may be the end"),
                 T.CALL: _EXAMPLE,
                 T.END: _ENDS,
             },
-            Rule(S.VALUE, E.ARGUMENT, data, "no structure follows, so it was data"),
+            Rule(S.VALUE, E.ARGUMENT, no_end, "no structure follows, so it was data"),
         ),
         S.UNCLOSED: (
             {
@@ -481,7 +694,7 @@ TRANSITIONS = table(
                 T.END: Rule(S.DONE, _REPAIRED, complete_unclosed, _MISSING),
                 T.CLOSE_PARAMETER: Rule(S.CLOSED, E.HELD, maybe_end, "ends the value if structure follows"),
                 T.CLOSE_CALL: Rule(S.UNCLOSED, E.HELD, maybe_end, "the one before was data; this may be the end"),
-                T.PARAMETER: _NOT_CLOSED,
+                T.PARAMETER: unended,
             },
             Rule(S.VALUE, E.ARGUMENT, data, "the answer goes on inside the value, so it was data"),
         ),
@@ -512,34 +725,67 @@ TRANSITIONS = table(
             },
             Rule(S.EXAMPLE, E.ARGUMENT, data, "an example is data"),
         ),
+        S.JSON: (
+            {
+                T.CLOSE_CALL: [
+                    Rule(S.JSON, E.ARGUMENT, more_json, "a string may contain anything", in_string),
+                    Rule(S.AFTER, _DONE, complete_json, "the call is complete", is_whole),
+                    Rule(S.AFTER, _DONE, complete_broken_json, "the call is complete, its JSON is not"),
+                ],
+                T.CLOSE_WRAPPER: [
+                    Rule(S.JSON, E.ARGUMENT, more_json, "a string may contain anything", in_string),
+                    Rule(S.AFTER, _REPAIRED, end_json_at_wrapper, "the call's closing tag is missing", is_whole),
+                ],
+                T.END: [
+                    Rule(S.DONE, _REPAIRED, end_json, "what is missing is clear", may_end_json),
+                    Rule(S.DONE, E.GIVES_UP, give_up, "the answer ended inside the call, so it is text"),
+                ],
+            },
+            Rule(S.JSON, E.ARGUMENT, more_json, "part of the JSON text"),
+        ),
         S.AFTER: (
             {
                 T.SPACE: Rule(S.AFTER, E.PROSE, prose, "dropped, unless text follows"),
                 T.WRAPPER: Rule(S.WRAPPER, _WRAP, begin_wrapper, "a further call, if one follows"),
                 T.CALL: [Rule(S.CALL, _BEGIN, begin_call, "a further call", can_start)],
                 T.CLOSE_WRAPPER: Rule(S.AFTER, E.MARKUP, swallow, "belongs to the call before it"),
+                T.CLOSE_CALL: Rule(S.AFTER, E.MARKUP, swallow_doubled, "the closing tag of the call before it, doubled"),
                 T.END: Rule(S.DONE, E.NONE, ignore, "the answer is over"),
             },
             Rule(S.TEXT, E.PROSE, text_after, "text after a call"),
         ),
         S.DONE: ({}, Rule(S.DONE, E.NONE, ignore, "nothing comes after the end")),
-    },
-)
+    }
 # fmt: on
+
+
+def _used(spelling: Spelling) -> dict[StrEnum, tuple[Block, Rule | None]]:
+    """The table without tokens that the spelling does not have, and without states that nothing leads to then."""
+    blocks: dict[StrEnum, tuple[Block, Rule | None]] = {
+        state: ({token: rules for token, rules in block.items() if token in spelling.tokens}, otherwise)
+        for state, (block, otherwise) in _blocks(spelling).items()
+    }
+    reached: list[StrEnum] = [S.TEXT]
+    for state in reached:
+        block, otherwise = blocks[state]
+        entries = [(entry,) if isinstance(entry, Rule) else entry for entry in (*block.values(), otherwise) if entry]
+        reached += dict.fromkeys(rule.to for rules in entries for rule in rules if rule.to not in reached)
+    return {state: blocks[state] for state in State if state in reached}
 
 
 def tag_grammar(spelling: Spelling) -> dict[str, Any]:
     """What a `Dialect` of this grammar is made of."""
     states, tokens, waits = spelling.words()
+    blocks = _used(spelling)
     return {
-        "states": tuple(State),
-        "tokens": tuple(Token),
-        "transitions": TRANSITIONS,
-        "lexicons": dict.fromkeys(State, spelling.lexicon),
+        "states": tuple(blocks),
+        "tokens": spelling.tokens,
+        "transitions": table(spelling.tokens, blocks),
+        "lexicons": {state: spelling.lexicon(state) for state in blocks},
         "read": spelling.read,
         "holds": spelling.holds,
-        "states_in_words": states,
-        "tokens_in_words": tokens,
-        "waits_for": waits,
+        "states_in_words": {state: states[state] for state in blocks},
+        "tokens_in_words": {token: tokens[token] for token in spelling.tokens},
+        "waits_for": {state: waits[state] for state in blocks if state in waits},
         "spelling": spelling,
     }

@@ -9,14 +9,14 @@ from __future__ import annotations
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from transformer.findings import note
 from transformer.jsonscan import Member, members, parsed
 from transformer.records import Finding
-from transformer.values.convert import convert
-from transformer.values.literals import quote, trim
+from transformer.values.literals import quote
+from transformer.values.reading import Kind, Reading
 from transformer.values.schema import Tool
 
 # Whether a text, read with these tools, is exactly one call: to this name, with these arguments and this id.
@@ -71,8 +71,9 @@ class TagSyntax:
     parameter: Callable[[str, str], str]
     call: Callable[[str, Sequence[str]], str]
     on_one_line: bool  # a short string stands directly between its tags
-    verbatim: bool = False  # every string does, and none loses a newline when it is read
+    reading: Reading = field(default_factory=Reading)
     nested: bool = False  # lists and objects are nested tags wherever those read back as what they are
+    json_parameter: Callable[[str, str], str] | None = None  # where the tag says that its value is not a string
 
 
 def tag_writer(syntax: TagSyntax, between: str) -> Writer:
@@ -100,19 +101,23 @@ def _compose(
         for member in found
         if reading[member.key] != member.value
     ]
-    text = _write(syntax, name, texts)
+    text = _write(syntax, name, found, texts)
     if _is_plain(syntax, name, texts, tools.get(name)):
         return text, told
     # A tool matters to the reader only where its name stands in the text; the others would only cost time.
     near = {other: tool for other, tool in tools.items() if other in text}
-    for attempt in (text, _write(syntax, name, _escaped(found, texts))):
+    for attempt in (text, _write(syntax, name, found, _escaped(found, texts))):
         if reads_back(attempt, near, name, reading, None):
             return attempt, told
     return text, [*told, _reason(syntax, name, texts)]
 
 
-def _write(syntax: TagSyntax, name: str, texts: Mapping[str, str]) -> str:
-    return syntax.call(name, [syntax.parameter(key, text) for key, text in texts.items()])
+def _write(syntax: TagSyntax, name: str, found: Iterable[Member], texts: Mapping[str, str]) -> str:
+    parts = []
+    for member in found:
+        write = syntax.parameter if isinstance(member.value, str) else syntax.json_parameter or syntax.parameter
+        parts.append(write(member.key, texts[member.key]))
+    return syntax.call(name, parts)
 
 
 def _text(member: Member, syntax: TagSyntax, tool: Tool | None) -> str:
@@ -125,7 +130,7 @@ def _text(member: Member, syntax: TagSyntax, tool: Tool | None) -> str:
         return member.raw
     # Half of a surrogate pair cannot be sent to anybody; the comparison tells that it changed.
     text = _SURROGATE.sub("\ufffd", member.value)
-    if syntax.verbatim or (syntax.on_one_line and "\n" not in text):
+    if syntax.reading.verbatim or (syntax.on_one_line and "\n" not in text):
         return text
     # After a lone CR a line feed would look like the second half of one newline.
     return f"\n{text}\r\n" if text.endswith("\r") else f"\n{text}\n"
@@ -161,10 +166,12 @@ def _literal(value: Any) -> str:
 
 def _read(syntax: TagSyntax, member: Member, text: str, tool: Tool | None) -> Any:
     """What the reader will make of the text."""
-    text = f"\n{text}\n" if syntax.verbatim else text
-    if tool is None or not tool.knows(member.key) or tool.is_text(member.key):
-        return trim(text)
-    return parsed(convert(text, tool.properties[member.key], tool.parameters).json)
+    kind: Kind = ""
+    if syntax.json_parameter is not None:
+        kind = "text" if isinstance(member.value, str) else "json"
+    if syntax.reading.is_text(tool, member.key, kind):
+        return syntax.reading.text(text)
+    return parsed(syntax.reading.value([text], tool, member.key, kind).json)
 
 
 def _is_plain(syntax: TagSyntax, name: str, texts: Mapping[str, str], tool: Tool | None) -> bool:

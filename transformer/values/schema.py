@@ -62,6 +62,9 @@ class Tool:
         """A string whatever the text is, so that it can be streamed without looking ahead."""
         return self._words(name) == {"string"}
 
+    def may_be_text(self, name: str) -> bool:
+        return "string" in self._words(name)
+
     def _words(self, name: str) -> frozenset[str]:
         """The types of a parameter, worked out once: a value may ask for them at each of its tags."""
         if name not in self.properties:
