@@ -38,6 +38,7 @@ MODELS = {
     "roo-xml": "qwen3-max",
     "qwen3-coder": "qwen3-coder-30b",
     "kimi-k2": "kimi-k2.5",
+    "glm": "glm-4.6",
     "passthrough": "qwen3-max",
 }
 STREAM = [("content-type", "text/event-stream; charset=utf-8")]

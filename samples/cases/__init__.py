@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from samples.cases import (
+    glm,
     kimi_k2,
     kimi_k2_trouble,
     passthrough,
@@ -21,6 +22,7 @@ CASES: Mapping[str, Sequence[Case]] = {
     "roo-xml": [*roo_xml_values.CASES, *roo_xml_trouble.CASES, *roo_xml_streams.CASES],
     "qwen3-coder": [*qwen3_coder.CASES, *qwen3_coder_trouble.CASES],
     "kimi-k2": [*kimi_k2.CASES, *kimi_k2_trouble.CASES],
+    "glm": glm.CASES,
     "passthrough": passthrough.CASES,
 }
 

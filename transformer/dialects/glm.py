@@ -31,10 +31,18 @@ _IRREGULAR = joined(
 )
 
 SPELLING = Spelling(
-    call=marker(some("<tool_call>"), SPACE, name(_NAME), Part(rf"(?![{_CHARS}])(?!\Z)"), shown="<tool_call>name"),
+    call=marker(
+        some("<tool_call>"), SPACE, name(_NAME), Part(rf"(?![{_CHARS}])(?!\Z)"), shown="<tool_call>name"
+    ),
     parameter=marker("<arg_key>", _KEY, "</arg_key>", SPACE, "<arg_value>"),
     irregular=marker(_IRREGULAR),
-    rest=marker(maybe(name(rf"(?<![{_CHARS}]){_NAME}+", firsts=_CHARS)), SPACE, some("</arg_key>"), SPACE, "<arg_value>"),
+    rest=marker(
+        maybe(name(rf"(?<![{_CHARS}]){_NAME}+", firsts=_CHARS)),
+        SPACE,
+        some("</arg_key>"),
+        SPACE,
+        "<arg_value>",
+    ),
     regular=lambda key: f"<arg_key>{key}</arg_key><arg_value>",
     close_call=marker("</tool_call>"),
     close_parameter=marker("</arg_value>"),

@@ -22,7 +22,9 @@ SPELLING = Spelling(
     call=marker("<function=", name(_NAME), ">"),
     parameter=marker("<parameter=", name(_NAME), ">"),
     # `<parameter=key=value</parameter>`, a parameter whose tag never ended.
-    inline=marker("<parameter=", name(_NAME.replace("<>", "<>=")), "=", Part(r"[^<>\n]{0,1024}"), "</parameter>"),
+    inline=marker(
+        "<parameter=", name(_NAME.replace("<>", "<>=")), "=", Part(r"[^<>\n]{0,1024}"), "</parameter>"
+    ),
     close_call=marker("</function>"),
     close_parameter=marker("</parameter>"),
     wrapper=marker("<tool_call>"),

@@ -158,8 +158,12 @@ class ArgumentText:
             )
         return value.json
 
+    def of_tool(self, tool: Tool | None) -> ArgumentText:
+        """The same without any parameter, for another tool."""
+        return ArgumentText(tool, self._live, self._flow, self._reading, self._wrappers)
+
     def clone(self) -> ArgumentText:
-        twin = ArgumentText(self._tool, self._live, self._flow, self._reading, self._wrappers)
+        twin = self.of_tool(self._tool)
         twin._given = {name: texts.copy() for name, texts in self._given.items()}
         twin._written = self._written.copy()
         twin._blocked, twin._open, twin._kind = self._blocked, self._open, self._kind
@@ -270,6 +274,12 @@ class TagCall(OpenCall):
         self.size += size_of(text)
         if self.live:
             self.unsent.append(text)
+
+    def rename(self, m: Machine, name: str) -> None:
+        """It is another tool's, of which the client knows nothing yet."""
+        self.name, self.tool = name, m.tool(name)
+        self.offered = self.tool is not None
+        self.arguments = self.arguments.of_tool(self.tool)
 
     @property
     def closing_tag(self) -> str:

@@ -162,7 +162,11 @@ class Spelling:
         left_out = _BETWEEN.get(state, (T.REST, T.JSON))
         parts = {token: part for token, part in self.markers.items() if token not in left_out}
         firsts = "".join(dict.fromkeys("".join(part.firsts for part in parts.values())))
-        return Lexicon(upto(firsts), token_pattern({str(token): part for token, part in parts.items()}), begun_pattern(*parts.values()))
+        return Lexicon(
+            upto(firsts),
+            token_pattern({str(token): part for token, part in parts.items()}),
+            begun_pattern(*parts.values()),
+        )
 
     def read(self, match: re.Match[str]) -> tuple[StrEnum, str]:
         """The token that a match of the lexicon is, and the name in it."""
@@ -195,7 +199,8 @@ class Spelling:
         named = part[head.end() :]
         bare = named[1:] if named[:1] in ("'", '"') else named
         return any(
-            known.startswith(bare) or (bare.startswith(known) and after.match(bare[len(known) :].lstrip("\"'")))
+            known.startswith(bare)
+            or (bare.startswith(known) and after.match(bare[len(known) :].lstrip("\"'")))
             for known in m.choice.tools
         )
 
@@ -314,6 +319,11 @@ def is_new(m: Machine, name: str) -> bool:
     return known and not given
 
 
+@guard("a parameter began in the value, before whose tag a closing tag is missing")
+def is_split(m: Machine, name: str) -> bool:
+    return bool(m.call.splits)
+
+
 @guard("it stands at the start of a line")
 def is_example(m: Machine, name: str) -> bool:
     return m.line and m.examples
@@ -350,6 +360,11 @@ def is_whole(m: Machine, name: str) -> bool:
     return is_object(str(m.call.region))
 
 
+@guard("the policy repairs, and what closes the JSON object is clear")
+def is_closable(m: Machine, name: str) -> bool:
+    return m.choice.policy.malformed == "repair" and missing_end(str(m.call.region)) is not None
+
+
 @guard("the policy repairs, and the JSON object is whole")
 def may_end_json(m: Machine, name: str) -> bool:
     return m.choice.policy.malformed == "repair" and not m.choice.was_cut and is_whole.holds(m, name)
@@ -367,25 +382,21 @@ def begin_wrapper(m: Machine, text: str, name: str) -> None:
 def begin_call(m: Machine, text: str, name: str) -> None:
     """The call takes in its wrapper, if there was one."""
     wrapper: TagCall | None = m.call
-    m.call = _new_call(m, name, m.pos - len(text) if wrapper is None else wrapper.start, text)
-    if wrapper is not None:
-        m.call.add(wrapper.raw())
-    m.call.add(text)
-
-
-def _new_call(m: Machine, name: str, start: int, tag: str) -> TagCall:
     spelling = _spelling(m)
-    call_closer, closer = spelling.closing_tags(tag)
-    return TagCall(
+    call_closer, closer = spelling.closing_tags(text)
+    m.call = TagCall(
         m,
         name,
-        start,
+        m.pos - len(text) if wrapper is None else wrapper.start,
         closer=closer,
         call_closer=call_closer,
         reading=spelling.reading,
         wrappers=spelling.wrappers,
         leads=m.line,
     )
+    if wrapper is not None:
+        m.call.add(wrapper.raw())
+    m.call.add(text)
 
 
 def not_a_wrapper(m: Machine, text: str, name: str) -> None:
@@ -422,19 +433,23 @@ def next_parameter(m: Machine, text: str, name: str) -> None:
 
 def mend_parameter(m: Machine, text: str, name: str) -> None:
     """A part of its tag is missing or doubled, but which one is meant is clear."""
-    written, wanted = text.strip(), _spelling(m).regular(name)
-    m.found("repaired-tag", m.pos - len(text), m.pos, parameter=name, written=written, wanted=wanted)
+    _tell_mended(m, text, name)
     next_parameter(m, text, name)
+
+
+def _tell_mended(m: Machine, tag: str, key: str) -> None:
+    written, wanted = tag.strip(), _spelling(m).regular(key)
+    m.found("repaired-tag", m.pos - len(tag), m.pos, parameter=key, written=written, wanted=wanted)
 
 
 def part_call(m: Machine, text: str, name: str) -> None:
     """The beginning of the first parameter's tag is missing, so that its name follows the tool's directly."""
-    before: TagCall = m.call
-    parted = _run_together(m, before.name)
+    parted = _run_together(m, m.call.name)
     assert parted is not None
-    m.call = _new_call(m, parted[0], before.start, before.raw())
-    m.call.add(before.raw())
-    mend_parameter(m, text, parted[1])
+    tool, key = parted
+    m.call.rename(m, tool)
+    _tell_mended(m, key + text, key)
+    next_parameter(m, text, key)
 
 
 def repair_parameter(m: Machine, text: str, name: str) -> None:
@@ -532,17 +547,22 @@ def complete_json(m: Machine, text: str, name: str) -> None:
 
 
 def complete_broken_json(m: Machine, text: str, name: str) -> None:
-    """The arguments are not a JSON object: the client gets them as they are, or closed if the policy repairs."""
+    """The arguments are not a JSON object: the client gets them as they are."""
     call: TagCall = m.call
-    body = str(call.region).strip()
-    missing = missing_end(body) if m.choice.policy.malformed == "repair" else None
-    if missing:
-        m.found("repaired-call", call.start, m.pos, tool=call.name, closing=missing)
-    else:
-        m.found("invalid-arguments", call.region_start, m.pos - len(text), tool=call.name)
-    call.arguments.body = body + (missing or "")
+    m.found("invalid-arguments", call.region_start, m.pos - len(text), tool=call.name)
+    call.arguments.body = str(call.region).strip()
     call.add(text)
     call.deliver(m, m.pos)
+
+
+def close_json(m: Machine, text: str, name: str) -> None:
+    """The end of the JSON object is missing, and clear."""
+    call: TagCall = m.call
+    missing = missing_end(str(call.region))
+    assert missing is not None
+    m.found("repaired-call", call.start, m.pos, tool=call.name, closing=missing)
+    call.region.append(missing)
+    complete_json(m, text, name)
 
 
 def end_json(m: Machine, text: str, name: str) -> None:
@@ -602,6 +622,10 @@ _INLINED = [Rule(S.CLOSED, E.REPAIRS | _NEXT, inline_parameter, "a parameter who
 _MENDED = "a part of the parameter's tag is missing or doubled"
 _UNENDED = Rule(S.VALUE, E.REPAIRS | _NEXT, repair_parameter, "the closing tag is missing before it", is_next_parameter)
 _SPLIT = Rule(S.VALUE, E.HELD, split_value, "the closing tag is missing before it if this one ends", is_new)
+_NEXT_ONE = Rule(S.VALUE, _NEXT, next_parameter, "the next parameter")
+_SPLIT_NEXT = Rule(S.VALUE, E.REPAIRS | _NEXT, next_parameter, "the next parameter; several stand before it", is_split)
+_COMPLETE = Rule(S.AFTER, _DONE, complete_call, "the call is complete")
+_SPLIT_END = Rule(S.AFTER, _REPAIRED, complete_call, "the call is complete; several parameters end here", is_split)
 _ANEW = Rule(S.WRAPPER, E.GIVES_UP | _WRAP, then(release, begin_wrapper), "the one before it was text")
 _ENDS = [
     Rule(S.VALUE, E.REREADS, read_from_pair, "the example never closed: its first end was the end", has_pair),
@@ -613,7 +637,9 @@ _ENDS = [
 
 def _blocks(spelling: Spelling) -> dict[StrEnum, tuple[Block, Rule | None]]:
     """The table by state; tokens that the spelling does not have are still in it."""
-    unended = [_UNENDED, _SPLIT] if spelling.on_one_line else [_UNENDED]
+    unended, next_one, complete = [_UNENDED], [_NEXT_ONE], [_COMPLETE]
+    if spelling.on_one_line:
+        unended, next_one, complete = [_UNENDED, _SPLIT], [_SPLIT_NEXT, _NEXT_ONE], [_SPLIT_END, _COMPLETE]
     alone = [Rule(S.TEXT, E.GIVES_UP, not_a_call, "a tag merely named in prose", is_mentioned)] if spelling.bare else []
     return {
         S.TEXT: (
@@ -669,12 +695,12 @@ def _blocks(spelling: Spelling) -> dict[StrEnum, tuple[Block, Rule | None]]:
         S.CLOSED: (
             {
                 T.SPACE: Rule(S.CLOSED, E.HELD, hold, "whitespace before what decides"),
-                T.PARAMETER: Rule(S.VALUE, _NEXT, next_parameter, "the next parameter"),
+                T.PARAMETER: next_one,
                 T.IRREGULAR: Rule(S.VALUE, E.REPAIRS | _NEXT, mend_parameter, _MENDED),
                 T.REST: [Rule(S.VALUE, E.REPAIRS | _NEXT, mend_parameter,
                               "the beginning of the parameter's tag is missing", is_new)],
                 T.INLINE: _INLINED,
-                T.CLOSE_CALL: Rule(S.AFTER, _DONE, complete_call, "the call is complete"),
+                T.CLOSE_CALL: complete,
                 T.CLOSE_WRAPPER: Rule(S.AFTER, _REPAIRED, complete_at_wrapper, "the call's closing tag is missing"),
                 T.CLOSE_PARAMETER: Rule(S.CLOSED, E.HELD, other_end, "the one before was data; this may be the end"),
                 T.CALL: _EXAMPLE,
@@ -730,6 +756,7 @@ def _blocks(spelling: Spelling) -> dict[StrEnum, tuple[Block, Rule | None]]:
                 T.CLOSE_CALL: [
                     Rule(S.JSON, E.ARGUMENT, more_json, "a string may contain anything", in_string),
                     Rule(S.AFTER, _DONE, complete_json, "the call is complete", is_whole),
+                    Rule(S.AFTER, _REPAIRED, close_json, "the object's end is missing", is_closable),
                     Rule(S.AFTER, _DONE, complete_broken_json, "the call is complete, its JSON is not"),
                 ],
                 T.CLOSE_WRAPPER: [
@@ -768,7 +795,9 @@ def _used(spelling: Spelling) -> dict[StrEnum, tuple[Block, Rule | None]]:
     reached: list[StrEnum] = [S.TEXT]
     for state in reached:
         block, otherwise = blocks[state]
-        entries = [(entry,) if isinstance(entry, Rule) else entry for entry in (*block.values(), otherwise) if entry]
+        entries = [
+            (entry,) if isinstance(entry, Rule) else entry for entry in (*block.values(), otherwise) if entry
+        ]
         reached += dict.fromkeys(rule.to for rules in entries for rule in rules if rule.to not in reached)
     return {state: blocks[state] for state in State if state in reached}
 

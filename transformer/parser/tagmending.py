@@ -143,6 +143,11 @@ class TagMending:
         closer = self.parameter_closer(opening[-1][1].strip())
         yield (insert(place, closer, follows[1]) if follows is not None else append(place, closer),)
 
+    def repaired_tag(self, broken: Broken) -> Iterator[Edits]:
+        """The tag as it should be."""
+        start, end = broken.finding.span.start, broken.finding.span.end
+        yield (put(start, end, broken.finding.values["wanted"], broken.text),)
+
     def repaired_call(self, broken: Broken) -> Iterator[Edits]:
         """The call's closing tag was read where there is none."""
         text, place, wrapper = broken.text, broken.finding.span.end, self.wrapper_closer
@@ -193,6 +198,7 @@ _BY_CODE: dict[str, Callable[[TagMending, Broken], Iterator[Edits]]] = {
     "malformed-call": TagMending.no_structure,
     "ambiguous-end": TagMending.unclosed_example,
     "repaired-parameter": TagMending.repaired_parameter,
+    "repaired-tag": TagMending.repaired_tag,
     "repaired-call": TagMending.repaired_call,
     "value-not-of-type": TagMending.other_value,
     "duplicate-parameter": TagMending.without_repeats,

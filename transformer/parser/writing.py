@@ -73,7 +73,9 @@ class TagSyntax:
     on_one_line: bool  # a short string stands directly between its tags
     reading: Reading = field(default_factory=Reading)
     nested: bool = False  # lists and objects are nested tags wherever those read back as what they are
-    json_parameter: Callable[[str, str], str] | None = None  # where the tag says that its value is not a string
+    json_parameter: Callable[[str, str], str] | None = (
+        None  # where the tag says that its value is not a string
+    )
 
 
 def tag_writer(syntax: TagSyntax, between: str) -> Writer:
@@ -115,7 +117,9 @@ def _compose(
 def _write(syntax: TagSyntax, name: str, found: Iterable[Member], texts: Mapping[str, str]) -> str:
     parts = []
     for member in found:
-        write = syntax.parameter if isinstance(member.value, str) else syntax.json_parameter or syntax.parameter
+        write = (
+            syntax.parameter if isinstance(member.value, str) else syntax.json_parameter or syntax.parameter
+        )
         parts.append(write(member.key, texts[member.key]))
     return syntax.call(name, parts)
 

@@ -48,10 +48,12 @@ class Reading:
         if tool is None or not tool.knows(name):
             guessed = _untyped(first.strip()) if self.guesses and kind != "text" else None
             return Value(guessed or string, True, "string")
-        # Conversion takes one newline off each end of a string.
-        framed = [f"\n{text}\n" if self.verbatim else text for text in texts]
+        # Conversion takes one newline off each end of a string, and a CR before an LF is part of the newline.
+        framed = [f"\n{text}\r\n" if self.verbatim else text for text in texts]
         schema, root = tool.properties[name], tool.parameters
-        value = convert_repeated(framed, schema, root) if len(framed) > 1 else convert(framed[0], schema, root)
+        value = (
+            convert_repeated(framed, schema, root) if len(framed) > 1 else convert(framed[0], schema, root)
+        )
         return value._replace(json=string, fits=tool.may_be_text(name)) if kind == "text" else value
 
 

@@ -56,6 +56,10 @@ ADVICE: Mapping[str, str] = {
         "Look at the value: if it has too much at its end, set malformed = text. Otherwise nothing needs "
         "to be done."
     ),
+    "repaired-tag": (
+        "Look at the call. If it is what the model meant, nothing needs to be done; models lose single tags "
+        "when their server has much to do."
+    ),
     "repaired-call": (
         "Look at the call: if it is not what the model meant, set malformed = text. Otherwise nothing "
         "needs to be done."

@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from tests.support import tags
 from tests.support.cuts import transform
 from tests.support.project import SAMPLES
 from tests.support.streams import numbered, stream_of, tool
+from tests.support.tags import driven
 from tests.support.tiers import each, some
 from transformer import DIALECTS, Delta, Dialect, Finding, Rule, StreamTransformer, Transition
 from transformer.answer.choice import Choice
@@ -195,27 +197,26 @@ QWEN = [
     "</function>\n</parameter></function>",
     "<function=read>\n<parameter=path>a\n<function=x>\n<parameter=q>1</parameter></parameter></tool_call>\n"
     "</function>\n</parameter></function>",
-    "<function=read></function>\n<function=bash></function>",
+    "<function=read></function>\n</function>\n<function=bash></function>",
+    "<tool_call>\n<tool_call>\n<function=read></function>",
     "<function=read>\n<parameter=path>a\n<function=x>\n<parameter=q>1</parameter>\n</function>",
     "<tool_call>\n<function=read>\n<parameter=path>a</parameter>\n<parameter=limit>3",
     "<tool_call>\n<function=read>\n",
     "<tool_call>\n",
     "<function=read>\n<parameter=path>a</parameter>\n",
 ]
-# The same grammar in another spelling, without a wrapper.
+# The same grammar in other spellings, and what each of them alone has.
 GLM = [
-    "Reading.\n<tool_call>read\n<arg_key>path</arg_key>\n<arg_value>a</arg_value>\n</tool_call>\nafter",
-    "<tool_call>now</tool_call><tool_call>read <arg_key>limit</arg_key><arg_value>3</arg_value></tool_call>",
-    "<tool_call> in prose",
-    "<tool_call>read\n<tool_call>bash\n<arg_key>command</arg_key><arg_value>x</arg_value> y </arg_value>"
-    "</tool_call>",
-    "<tool_call>read<arg_key>path</arg_key><arg_value>a\n<arg_key>limit</arg_key><arg_value>3</arg_value>"
-    "</tool_call>",
-    "<tool_call>read<arg_key>path</arg_key><arg_value>a</tool_call>",
-    "<tool_call>read<arg_key>path</arg_key><arg_value>a</tool_call>\n<tool_call>bash</tool_call>",
-    "<tool_call>read<arg_key>path</arg_key><arg_value>see\n<tool_call>x<arg_key>q</arg_key><arg_value>1</arg_value>"
-    "</tool_call>\n</arg_value></tool_call>",
-    "<tool_call>read<arg_key>path</arg_key><arg_value>a",
+    *driven(tags.GLM),
+    "Write <tool_call>name</tool_call> so.",
+    "<tool_call>readpath</arg_key><arg_value>a</arg_value></tool_call>",
+    "<tool_call>read</arg_key><arg_value>",
+    "<tool_call>read path</arg_key><arg_value>a</arg_value>limit</arg_key><arg_value>3</arg_value></tool_call>",
+    "<tool_call>read<arg_key>path</arg_key>a</arg_value><arg_key>limit<arg_value>3</arg_value></tool_call>",
+    "<tool_call>read<arg_key>path</arg_key><arg_value>a<arg_key>limit</arg_key><arg_value>3</arg_value></tool_call>",
+    "<tool_call>read<arg_key>path</arg_key><arg_value>a<arg_key>limit</arg_key><arg_value>3</arg_value>"
+    "<arg_key>q</arg_key><arg_value>b</arg_value></tool_call>",
+    "<tool_call>read<arg_key>path</arg_key><arg_value>a<arg_key>limit</arg_key><arg_value>3</tool_call>",
 ]
 BEGIN, ARGS, END = "<|tool_call_begin|>", "<|tool_call_argument_begin|>", "<|tool_call_end|>"
 SECTION, SECTION_END = "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"
@@ -259,8 +260,6 @@ KIMI = [
 ]
 
 DRIVEN = {"roo-xml": ROO, "qwen3-coder": QWEN, "glm": GLM, "kimi-k2": KIMI}
-# Parts of the grammar that a spelling does not have.
-WITHOUT = {"glm": {"wrapper", "inline", "close_wrapper"}}
 POLICIES: list[dict[str, Any]] = [
     {},
     {"calls": "all", "after_call": "keep", "arguments": "whole"},
@@ -344,19 +343,12 @@ def by_value(rule: Rule) -> tuple[str, str, str, str]:
 
 @each_driven
 def test_no_rule_is_unreachable(name: str) -> None:
-    dialect, without = DIALECTS[name], WITHOUT.get(name, set())
-    states = {str(state) for state in dialect.states if state != "done"} - without
-    assert {str(step.state) for step in fired(name)} == states
-    seen = {by_value(step.rule) for step in fired(name)}
-    wanted = {
-        by_value(rule)
-        for state, token, rule in rules_of(dialect)
-        if state != "done" and not {state, token, rule.to} & without
+    dialect = DIALECTS[name]
+    assert {str(step.state) for step in fired(name)} == {
+        str(state) for state in dialect.states if state != "done"
     }
-    if name == "glm":  # the rules are qwen3-coder's, and proved there
-        assert len(seen & wanted) > len(wanted) * 0.7
-    else:
-        assert wanted - seen == set()
+    seen = {by_value(step.rule) for step in fired(name)}
+    assert {by_value(rule) for state, _, rule in rules_of(dialect) if state != "done"} - seen == set()
 
 
 # What an effect means. Each law is true of every step that any rule ever did.

@@ -13,11 +13,16 @@ from hypothesis import strategies as st
 
 from tests.support.cuts import check_every_split, run
 from tests.support.streams import JSON, stream_of, tool
+from transformer import DIALECTS as REGISTRY
 from transformer import write_call, written_call
 from transformer.jsonscan import members, parsed
 from transformer.values.schema import offered
 
-DIALECTS = ("roo-xml", "qwen3-coder", "kimi-k2")
+# All whose parameters are tags, and one whose arguments are JSON.
+DIALECTS = (
+    *(name for name, one in REGISTRY.items() if one.writer is not None and one.writer.tags),
+    "kimi-k2",
+)
 ID = "functions.t:3"
 T = tool(
     "t",
@@ -273,6 +278,7 @@ WORDS = ("string", "integer", "number", "boolean", "array", "object", "null")
 PIECES = (
     'a b < > / = \n \r \r\n \t null true 5 [1] {} é 🙂 ``` " \\ \x00 \u2028 <p> </p> <q> </q> <t> </t> '
     "<item> </item> <tool_call> </tool_call> <function=t> </function> <parameter=p> <parameter=q> "
+    "<tool_call>t <arg_key> p </arg_key> <arg_value> </arg_value> <arg_key>q</arg_key><arg_value> "
     "</parameter> <|tool_call_end|> <|tool_call_begin|>"
 ).split(" ")
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=8).map("".join) | st.text(max_size=12)

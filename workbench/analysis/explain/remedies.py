@@ -270,6 +270,7 @@ _OF_CODE: Mapping[str, _Make] = {
     "unknown-tool": _unoffered,
     "call-after-first": _further,
     "repaired-parameter": _mended,
+    "repaired-tag": _mended,
     "repaired-call": _mended,
     "ambiguous-end": _mended,
     "duplicate-parameter": _mended,

@@ -169,7 +169,8 @@ _HALF = 8_000
 # Findings whose place begins inside the call, not with it.
 _INSIDE = frozenset(
     {
-        "unclosed-parameter", "malformed-call", "repaired-parameter", "ambiguous-end", "duplicate-parameter",
+        "unclosed-parameter", "malformed-call", "repaired-parameter", "repaired-tag", "ambiguous-end",
+        "duplicate-parameter",
         "value-not-of-type", "invalid-arguments",
     }
 )  # fmt: skip
