@@ -50,7 +50,7 @@ READ_MAIN = call("read_file", path="src/main.py")
 CALL_MAIN = ("read_file", {"path": "src/main.py"})
 LOST_VALUE = short("read_file", path="src/main.py").replace("<arg_value>", "")
 TOUCHING = short("read_file", path="src/main.py").replace("<arg_key>", "")
-HALF = "<tool_call>write_file\n<arg_key>path</arg_key>\n<arg_value>a.md</arg_value>\n<arg_key>content</arg_key>\n<arg_value># A"
+HALF = call("write_file", path="a.md", content="# A").partition("# A")[0] + "# A"
 
 CASES = [
     Case(
@@ -151,10 +151,10 @@ CASES = [
     ),
     Case(
         "good-letter-by-letter",
-        "Every delta is one character, every read 11 bytes: tags cut everywhere, and still one call.",
+        "Every delta is one character, reads of 9 and 17 bytes: tags cut everywhere, and still one call.",
         tools=[READ_FILE],
         upstream=plain("So.\n" + READ_MAIN, cut=letters),
-        reads=slices(11),
+        reads=slices(9, 17),
         gets=Outcome("So.", [CALL_MAIN]),
     ),
     Case(
@@ -166,7 +166,7 @@ CASES = [
     ),
     Case(
         "lost-value-tag",
-        "`<arg_value>` is lost, its closing tag is there: the value is read from where it begins, with a warning.",
+        "`<arg_value>` is lost, its closing tag is there: the value begins at once, with a warning.",
         failure=[43],
         tools=[READ_FILE],
         upstream=plain(LOST_VALUE),
@@ -175,7 +175,7 @@ CASES = [
     ),
     Case(
         "lost-key-tag",
-        "`<arg_key>` is lost and the two names touch: the offered tool tells where the one ends, with a warning.",
+        "`<arg_key>` is lost and the two names touch: parted by the offered tool's name, with a warning.",
         failure=[43],
         tools=[READ_FILE, LIST_FILES],
         upstream=plain(TOUCHING),

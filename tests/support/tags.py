@@ -99,7 +99,7 @@ def good(way: Way) -> Iterator[tuple[str, Row]]:
     for name, value in inside(way).items():
         yield name, (way.one("write", path="a", content=value), "", [_written(value)], [])
         if "\n" not in value:
-            row = (way.one("write", "", path="a", content=value), "", [_written(value)], [])
+            row: Row = (way.one("write", "", path="a", content=value), "", [_written(value)], [])
             yield f"{name}, without newlines", row
 
 

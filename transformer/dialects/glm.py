@@ -6,7 +6,7 @@ import re
 
 from transformer.parser.leakmarks import WORD, leak_mark
 from transformer.parser.machine import Dialect
-from transformer.parser.markers import GAP, SPACE, Part, either, joined, marker, maybe, name, some, word
+from transformer.parser.markers import GAP, SPACE, Part, either, joined, marker, maybe, name, some
 from transformer.parser.mending import Mender
 from transformer.parser.taggrammar import Spelling, tag_grammar
 from transformer.parser.tagmending import TagMending

@@ -1,8 +1,8 @@
 """Markers as patterns: how one looks when it is whole, and how it looks while it is still arriving.
 
-A lexicon needs both: a whole marker is a token, and a beginning of one at the end of a piece is held back. Here a
-marker is put together from parts, and the pattern of its beginnings follows from them. Every part has a bounded
-length, so that nothing is held back without end.
+A lexicon needs both: a whole marker is a token, and a beginning of one at the end of a piece is held back.
+Here a marker is put together from parts, and the pattern of its beginnings follows from them. Every part has
+a bounded length, so that nothing is held back without end.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Marker(NamedTuple):
 
 
 def marker(*parts: Part | str, shown: str = "") -> Marker:
-    """A marker of texts and other parts. It is shown as its texts with the word "name" between them, unless told."""
+    """A marker of texts and other parts. Unless told, it is shown as its texts with "name" between them."""
     texts = [part if isinstance(part, str) else "name" if _NAME_GROUP in part.whole else "" for part in parts]
     each = tuple(part if isinstance(part, Part) else word(part) for part in parts)
     at = next((number for number, part in enumerate(each) if _NAME_GROUP in part.whole), len(each))
@@ -107,9 +107,7 @@ def begun_pattern(*parts: Part, or_nothing: bool = False) -> re.Pattern[str]:
 
 
 def token_pattern(parts: Mapping[str, Part]) -> re.Pattern[str]:
-    """One pattern for all, tried in this order. The last group of a match is the key, the group `key_name` the
-    name in it.
-    """
+    """One pattern for all, tried in order: the last group of a match is the key, `key_name` the name in it."""
     own = (part.whole.replace(_NAME_GROUP, f"(?P<{key}_name>") for key, part in parts.items())
     return re.compile("|".join(f"(?P<{key}>{whole})" for key, whole in zip(parts, own, strict=True)))
 

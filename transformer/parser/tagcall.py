@@ -208,7 +208,7 @@ AS_LINES = Reading()
 
 
 class Split(NamedTuple):
-    """A parameter's tag inside an open value: the value before it ends at `end`, its own begins at `begin`."""
+    """A parameter's tag inside an open value, which ends at `end` then; its own value begins at `begin`."""
 
     key: str
     end: int
@@ -228,8 +228,9 @@ class TagCall(OpenCall):
     """
 
     __slots__ = (
-        "ahead", "arguments", "call_closer", "close_size", "closer", "depth", "elements", "end", "given", "json",
-        "key", "key_start", "leads", "offered", "pair", "past", "region", "region_start", "splits", "tool", "unsent",
+        "ahead", "arguments", "call_closer", "close_size", "closer", "depth", "elements", "end", "given",
+        "json", "key", "key_start", "leads", "offered", "pair", "past", "region", "region_start", "splits",
+        "tool", "unsent",
     )  # fmt: skip
 
     def __init__(
@@ -435,7 +436,7 @@ def open_parameter(m: Machine, text: str, name: str) -> None:
 
 
 def end_value(m: Machine) -> str:
-    """The value ended where it could, and those that began in it with it; returns what follows in the region."""
+    """The value ended where it could, and with it those that began in it; returns what follows it."""
     call: TagCall = m.call
     splits, start = call.splits, call.region_start
     if not splits:

@@ -31,7 +31,7 @@ from transformer.parser.machine import (
     then,
     upto,
 )
-from transformer.parser.markers import Marker, Part, begun_pattern, either, token_pattern, word
+from transformer.parser.markers import Marker, Part, begun_pattern, token_pattern, word
 from transformer.parser.mending import is_object
 from transformer.parser.tagcall import (
     AS_LINES,
@@ -468,7 +468,7 @@ def split_value(m: Machine, text: str, name: str) -> None:
     call.splits.append(Split(name, end, call.region.size, _spelling(m).kind(text)))
 
 
-def no_end(m: Machine, text: str, name: str) -> None:
+def data_after_all(m: Machine, text: str, name: str) -> None:
     """What looked like the end of the value is data, and so is all before it."""
     m.call.splits.clear()
     data(m, text, name)
@@ -706,7 +706,7 @@ def _blocks(spelling: Spelling) -> dict[StrEnum, tuple[Block, Rule | None]]:
                 T.CALL: _EXAMPLE,
                 T.END: _ENDS,
             },
-            Rule(S.VALUE, E.ARGUMENT, no_end, "no structure follows, so it was data"),
+            Rule(S.VALUE, E.ARGUMENT, data_after_all, "no structure follows, so it was data"),
         ),
         S.UNCLOSED: (
             {

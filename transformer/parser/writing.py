@@ -23,13 +23,13 @@ from transformer.values.schema import Tool
 ReadsBack: TypeAlias = Callable[[str, Mapping[str, Tool], str, Any, str | None], bool]
 
 
-def packaged_template(file: str) -> str:
-    """The prompt template that stands beside the dialects of this package.
+def packaged_template(file: str, package: str = "transformer.dialects") -> str:
+    """The prompt template that stands beside the dialects of a package.
 
     Read once, while the package is imported, by the same loader that reads its code: from here on a
     template is a constant like any other, and a call does no I/O.
     """
-    data = pkgutil.get_data("transformer.dialects", file)
+    data = pkgutil.get_data(package, file)
     assert data is not None
     return data.decode("utf-8")
 
@@ -184,7 +184,9 @@ def _is_plain(syntax: TagSyntax, name: str, texts: Mapping[str, str], tool: Tool
         return False
     if tool.required and not texts:
         return False  # some readers want a parameter then
-    return all(tool.knows(key) and "<" not in text for key, text in texts.items())
+    return all(
+        tool.knows(key) and "<" not in text and not syntax.marks.search(text) for key, text in texts.items()
+    )
 
 
 def _escaped(found: Iterable[Member], texts: Mapping[str, str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer.answer.whole import transform_message
-from transformer.dialects import DIALECTS
+from transformer.dialects import DIALECTS, find_dialect
 from transformer.jsonscan import parsed
 from transformer.parser.machine import Dialect
 from transformer.parser.writing import ReadsBack, Writer
@@ -20,11 +20,10 @@ _POLICY = Policy(calls="all", unknown_tools="call", malformed="text")
 
 
 def writer_of(dialect: str | Dialect) -> Writer:
-    chosen = dialect if isinstance(dialect, Dialect) else DIALECTS.get(dialect)
-    if chosen is None or chosen.writer is None:
+    chosen = dialect if isinstance(dialect, Dialect) else find_dialect(dialect)
+    if chosen.writer is None:
         able = ", ".join(name for name, known in DIALECTS.items() if known.writer is not None)
-        name = chosen.name if chosen is not None else dialect
-        raise ValueError(f"no call can be written in {name!r}; it can in {able}")
+        raise ValueError(f"no call can be written in {chosen.name!r}; it can in {able}")
     return chosen.writer
 
 

@@ -19,8 +19,7 @@ class Reading:
     """How a dialect's values are read.
 
     A string loses one newline at each end, which models write beside the tags; with `verbatim` it does not.
-    With `guesses`, a value whose type no schema tells is a number, a boolean, null, an array or an object if it
-    looks like one; else it is a string.
+    With `guesses`, a value whose type no schema tells is JSON if it looks like anything but a string.
     """
 
     verbatim: bool = False

@@ -59,11 +59,11 @@ SOUP: dict[str, list[str]] = {
         "<|tool_call_begin|>functions.read:3<|tool_call_argument_begin|>",
     ],
     "glm": [
-        "<tool_call>", "<tool_call>", "</tool_call>", "read", "bash", "zip", "readpath", "path", "limit", "now",
+        "<tool_call>", "<tool_call>", "</tool_call>", "read", "bash", "zip", "readpath", "path", "limit",
         "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>", "<arg_key>path</arg_key>",
         "<arg_key>limit</arg_key>\n<arg_value>", "<arg_key>tags</arg_key><arg_value>", "<arg_key>q</arg_key>",
-        "<tool_call>read<arg_key>path</arg_key><arg_value>a</arg_value>", "</arg_value></tool_call>", "\n", "\n",
-        " ", "7", "<", "</", "<arg_", "é😀", ">", "[1]", "\r\n", "null",
+        "<tool_call>read<arg_key>path</arg_key><arg_value>a</arg_value>", "</arg_value></tool_call>", "\n",
+        "\n", " ", "7", "now", "<", "</", "<arg_", "é😀", ">", "[1]", "\r\n", "null",
     ],
 }  # fmt: skip
 POLICIES: list[JSON] = [

@@ -10,79 +10,126 @@ from tests.support.streams import stream_of, tool
 from tests.support.tags import GLM, OFFERED, broken, check_both, good, unfinished
 
 A = [("read", {"path": "a"})]
-READ_A = "<tool_call>read\n<arg_key>path</arg_key>\n<arg_value>a</arg_value>\n</tool_call>"
+MENDED = ["repaired-tag"]
+
+
+def key(name: str) -> str:
+    return f"<arg_key>{name}</arg_key>"
+
+
+def value(text: str) -> str:
+    return f"<arg_value>{text}</arg_value>"
 
 
 def of(name: str, *parts: str) -> str:
     return f"<tool_call>{name}{''.join(parts)}</tool_call>"
 
 
+READ_A = of("read\n", key("path"), "\n", value("a"), "\n")
+PATH_A = key("path") + value("a")
+OPEN_A = PATH_A.removesuffix("</arg_value>")
+TOUCHING = of("readpath", "</arg_key>", value("a"))
+UNTYPED = ("5", "true", "null", '[1,"x"]', "a 5", '"q"')
+
 SHARED = dict([*good(GLM), *broken(GLM)])
 TEXT = dict(unfinished(GLM))
 OWN: dict[str, Row] = {
     "whitespace around the name": ("<tool_call>\n now \n</tool_call>", "", [("now", {})], []),
-    "whitespace around a key": (of("read", "<arg_key> path </arg_key><arg_value>a</arg_value>"), "", A, []),
+    "whitespace around a key": (of("read", key(" path "), value("a")), "", A, []),
     "newlines at the ends of a value": (
-        of("write", "<arg_key>path</arg_key><arg_value>a</arg_value><arg_key>content</arg_key><arg_value>\nx\n\n</arg_value>"),
+        of("write", PATH_A, key("content"), value("\nx\n\n")),
         "",
         written("\nx\n\n"),
         [],
     ),
     "no schema: what looks like JSON is JSON": (
-        of("free", *(f"<arg_key>{k}</arg_key><arg_value>{v}</arg_value>" for k, v in zip("abcdef", ("5", "true", "null", '[1,"x"]', "a 5", '"q"'), strict=True))),
+        of("free", *(key(name) + value(text) for name, text in zip("abcdef", UNTYPED, strict=True))),
         "",
         [("free", {"a": 5, "b": True, "c": None, "d": [1, "x"], "e": "a 5", "f": '"q"'})],
         [],
     ),
     # Lost tags
-    "<arg_value> is lost": (of("read", "<arg_key>path</arg_key>a b</arg_value>"), "", [("read", {"path": "a b"})], ["repaired-tag"]),
+    "<arg_value> is lost": (of("read", key("path"), "a</arg_value>"), "", A, MENDED),
     "<arg_value> is lost, the value keeps its indentation": (
-        of("read", "<arg_key>path</arg_key>\n    a\n</arg_value>"), "", [("read", {"path": "    a\n"})], ["repaired-tag"],
+        of("read", key("path"), "\n    a\n</arg_value>"),
+        "",
+        [("read", {"path": "    a\n"})],
+        MENDED,
     ),
     "<arg_value> is lost of one of two": (
-        of("write", "<arg_key>path</arg_key>a</arg_value>\n<arg_key>content</arg_key>\n<arg_value>x</arg_value>"), "", written("x"), ["repaired-tag"],
+        of("write", key("path"), "a</arg_value>\n", key("content"), "\n", value("x")),
+        "",
+        written("x"),
+        MENDED,
     ),
     "<arg_value> is lost of the second": (
-        of("write", "<arg_key>path</arg_key><arg_value>a</arg_value><arg_key>content</arg_key><b>x</b></arg_value>"), "", written("<b>x</b>"), ["repaired-tag"],
+        of("write", PATH_A, key("content"), "<b>x</b></arg_value>"),
+        "",
+        written("<b>x</b>"),
+        MENDED,
     ),
-    "<arg_key> is lost": (of("read", "\npath</arg_key><arg_value>a</arg_value>"), "", A, ["repaired-tag"]),
-    "<arg_key> is lost, the names touch": (of("readpath", "</arg_key><arg_value>a</arg_value>"), "", A, ["repaired-tag"]),
-    "<arg_key> is lost of a tool nobody offered": (of("zip a", "</arg_key><arg_value>b</arg_value>"), "", [("zip", {"a": "b"})], ["repaired-tag", "unknown-tool"]),
+    "<arg_key> is lost": (of("read", "\npath</arg_key>", value("a")), "", A, MENDED),
+    "<arg_key> is lost, the names touch": (TOUCHING, "", A, MENDED),
+    "<arg_key> is lost of a tool nobody offered": (
+        of("zip a", "</arg_key>", value("b")),
+        "",
+        [("zip", {"a": "b"})],
+        [*MENDED, "unknown-tool"],
+    ),
     "<arg_key> is lost of the second": (
-        of("write", "<arg_key>path</arg_key><arg_value>a</arg_value>\ncontent</arg_key><arg_value>x</arg_value>"), "", written("x"), ["repaired-tag"],
+        of("write", PATH_A, "\ncontent</arg_key>", value("x")),
+        "",
+        written("x"),
+        MENDED,
     ),
     "<arg_key> is lost of one that the schema does not have": (
-        of("write", "<arg_key>path</arg_key><arg_value>a</arg_value>other</arg_key><arg_value>x</arg_value>"),
-        "", [("write", {"path": "a</arg_value>other</arg_key><arg_value>x"})], [],
+        of("read", PATH_A, "other</arg_key>", value("x")),
+        "",
+        [("read", {"path": "a</arg_value>other</arg_key><arg_value>x"})],
+        [],
     ),
     "the names touch, and nobody offered such a tool": (
-        of("zipa", "</arg_key><arg_value>b</arg_value>"), of("zipa", "</arg_key><arg_value>b</arg_value>"), [], [],
+        of("zipa", "</arg_key>", value("b")),
+        of("zipa", "</arg_key>", value("b")),
+        [],
+        [],
     ),
-    "</arg_key> is lost": (of("read", "<arg_key>path<arg_value>a</arg_value>"), "", A, ["repaired-tag"]),
+    "</arg_key> is lost": (of("read", "<arg_key>path", value("a")), "", A, MENDED),
     "</arg_value> is lost in the middle of a line": (
-        of("write", "<arg_key>path</arg_key><arg_value>a<arg_key>content</arg_key><arg_value>x</arg_value>"), "", written("x"), ["repaired-parameter"],
+        of("write", OPEN_A, key("content"), value("x")),
+        "",
+        written("x"),
+        ["repaired-parameter"],
     ),
     "</arg_value> is lost twice": (
-        of("edit", "<arg_key>path</arg_key><arg_value>a<arg_key>count</arg_key><arg_value>3<arg_key>note</arg_key><arg_value>x</arg_value>"),
-        "", [("edit", {"path": "a", "count": 3, "note": "x"})], ["repaired-parameter", "repaired-parameter"],
+        of("edit", OPEN_A, key("count"), "<arg_value>3", key("note"), value("x")),
+        "",
+        [("edit", {"path": "a", "count": 3, "note": "x"})],
+        ["repaired-parameter", "repaired-parameter"],
     ),
     "</arg_value> is lost, and so is the call's last": (
-        of("write", "<arg_key>path</arg_key><arg_value>a<arg_key>content</arg_key><arg_value>x"), "", written("x"), ["repaired-parameter", "repaired-parameter"],
+        of("write", OPEN_A, key("content"), "<arg_value>x"),
+        "",
+        written("x"),
+        ["repaired-parameter", "repaired-parameter"],
     ),
     "a parameter in a value that has its own end": (
-        of("edit", "<arg_key>path</arg_key><arg_value>a <arg_key>note</arg_key><arg_value>x</arg_value> b</arg_value><arg_key>count</arg_key><arg_value>3</arg_value>"),
-        "", [("edit", {"path": "a <arg_key>note</arg_key><arg_value>x</arg_value> b", "count": 3})], [],
+        of("edit", key("path"), value(f"a {key('note')}{value('x')} b"), key("count"), value("3")),
+        "",
+        [("edit", {"path": f"a {key('note')}{value('x')} b", "count": 3})],
+        [],
     ),
     # Doubled tags
-    "a stray </arg_key>": (of("read", "<arg_key>path</arg_key></arg_key><arg_value>a</arg_value>"), "", A, ["repaired-tag"]),
-    "<arg_key> twice": (of("read", "<arg_key><arg_key>path</arg_key>\n<arg_value>a</arg_value>"), "", A, ["repaired-tag"]),
+    "a stray </arg_key>": (of("read", key("path"), "</arg_key>", value("a")), "", A, MENDED),
+    "<arg_key> twice": (of("read", "<arg_key>", key("path"), "\n", value("a")), "", A, MENDED),
     "<tool_call> twice": (f"<tool_call>\n{READ_A}", "", A, []),
     "</tool_call> three times": (f"{READ_A}</tool_call>\n</tool_call> bye", " bye", A, []),
-    # Not a call
-    "a word in the tags, in a sentence": ("Write <tool_call>name</tool_call> so.", "Write <tool_call>name</tool_call> so.", [], []),
-    "JSON in the tags": ('<tool_call>{"name": "read"}</tool_call>', '<tool_call>{"name": "read"}</tool_call>', [], []),
-    "words after the name": ("<tool_call>read or not</tool_call>", "<tool_call>read or not</tool_call>", [], []),
-}  # fmt: skip
+}
+NO_CALLS = {
+    "a word in the tags, in a sentence": "Write <tool_call>name</tool_call> so.",
+    "JSON in the tags": '<tool_call>{"name": "read"}</tool_call>',
+    "words after the name": "<tool_call>read or not</tool_call>",
+}
 
 
 @pytest.mark.parametrize("row", SHARED.values(), ids=SHARED)
@@ -100,9 +147,15 @@ def test_glm(row: Row) -> None:
     check_both(GLM, row)
 
 
-# What users of other parsers reported (the numbers are those of the samples' headers)
+@pytest.mark.parametrize("text", NO_CALLS.values(), ids=NO_CALLS)
+def test_what_is_not_a_call_is_text(text: str) -> None:
+    check("glm", (text, text, [], []))
+
+
+# What users of other parsers reported; the numbers are those in the samples' headers.
 
 NAMED = tool("named", {"name": {"anyOf": [{"type": "string"}, {"type": "null"}]}, "rows": {"type": "array"}})
+BOTH = pytest.mark.parametrize("arguments", ["whole", "stream"])
 
 
 def test_40_a_call_without_arguments_is_not_lost() -> None:
@@ -110,44 +163,37 @@ def test_40_a_call_without_arguments_is_not_lost() -> None:
     assert got.calls == [("now", "{}")] and got.finish_reason == "tool_calls"
 
 
-@pytest.mark.parametrize("arguments", ["whole", "stream"])
+@BOTH
 def test_41_an_optional_string_and_an_array_come_once(arguments: str) -> None:
-    text = of(
-        "named",
-        "<arg_key>name</arg_key><arg_value>Smith</arg_value><arg_key>rows</arg_key><arg_value>[[1], []]</arg_value>",
-    )
+    text = of("named", key("name"), value("Smith"), key("rows"), value("[[1], []]"))
     got = check_every_split("glm", stream_of(text, 4), tools=[NAMED], policy={"arguments": arguments})
     assert got.calls == [("named", '{"name":"Smith","rows":[[1], []]}')]
 
 
-@pytest.mark.parametrize("arguments", ["whole", "stream"])
+@BOTH
 def test_42_a_value_without_a_schema_is_the_same_streamed_or_not(arguments: str) -> None:
-    text = of(
-        "free", "<arg_key>n</arg_key><arg_value>5</arg_value><arg_key>s</arg_key><arg_value>x</arg_value>"
-    )
+    text = of("free", key("n"), value("5"), key("s"), value("x"))
     got = check_every_split("glm", stream_of(text, 4), tools=OFFERED, policy={"arguments": arguments})
     assert got.calls == [("free", '{"n":5,"s":"x"}')]
 
 
+@BOTH
 @pytest.mark.parametrize(
     "text",
     [
-        of("read", "<arg_key>path</arg_key>a</arg_value>"),
-        of("readpath", "</arg_key><arg_value>a</arg_value>"),
-        of("read path", "</arg_key><arg_value>a</arg_value>"),
-        of("read", "<arg_key>path</arg_key></arg_key><arg_value>a</arg_value>"),
+        of("read", key("path"), "a</arg_value>"),
+        TOUCHING,
+        of("read path", "</arg_key>", value("a")),
+        of("read", key("path"), "</arg_key>", value("a")),
     ],
 )
-@pytest.mark.parametrize("arguments", ["whole", "stream"])
 def test_43_lost_and_stray_tags(text: str, arguments: str) -> None:
     got = check_every_split("glm", stream_of(text, 4), tools=OFFERED, policy={"arguments": arguments})
     assert got.calls == [("read", '{"path":"a"}')] and got.content == ""
 
 
 def test_a_lost_tag_is_told_as_it_was_written() -> None:
-    _, transformer = run(
-        "glm", stream_of(of("readpath", "</arg_key><arg_value>a</arg_value>")), tools=OFFERED
-    )
+    _, transformer = run("glm", stream_of(TOUCHING), tools=OFFERED)
     assert [finding.message for finding in transformer.findings] == [
         "the tag of path is path</arg_key><arg_value> and not <arg_key>path</arg_key><arg_value>; "
         "it was read as if it were"
@@ -155,15 +201,10 @@ def test_a_lost_tag_is_told_as_it_was_written() -> None:
 
 
 def test_only_offered_tools_are_taken_apart() -> None:
-    text = of("readpath", "</arg_key><arg_value>a</arg_value>")
-    got, transformer = run("glm", stream_of(text), tools=OFFERED, policy={"unknown_tools": "text"})
-    assert got.calls == [("read", '{"path":"a"}')] and codes(transformer) == ["repaired-tag"]
-    got, _ = run(
-        "glm",
-        stream_of(of("zip", "<arg_key>a</arg_key>b</arg_value>")),
-        tools=OFFERED,
-        policy={"unknown_tools": "text"},
-    )
+    only = {"unknown_tools": "text"}
+    got, transformer = run("glm", stream_of(TOUCHING), tools=OFFERED, policy=only)
+    assert got.calls == [("read", '{"path":"a"}')] and codes(transformer) == MENDED
+    got, _ = run("glm", stream_of(of("zip", key("a"), "b</arg_value>")), tools=OFFERED, policy=only)
     assert got.calls == []
 
 

@@ -211,7 +211,7 @@ GLM = [
     "Write <tool_call>name</tool_call> so.",
     "<tool_call>readpath</arg_key><arg_value>a</arg_value></tool_call>",
     "<tool_call>read</arg_key><arg_value>",
-    "<tool_call>read path</arg_key><arg_value>a</arg_value>limit</arg_key><arg_value>3</arg_value></tool_call>",
+    "<tool_call>read path</arg_key><arg_value>a</arg_value>limit</arg_key><arg_value>3</arg_value>",
     "<tool_call>read<arg_key>path</arg_key>a</arg_value><arg_key>limit<arg_value>3</arg_value></tool_call>",
     "<tool_call>read<arg_key>path</arg_key><arg_value>a<arg_key>limit</arg_key><arg_value>3</arg_value></tool_call>",
     "<tool_call>read<arg_key>path</arg_key><arg_value>a<arg_key>limit</arg_key><arg_value>3</arg_value>"
