@@ -46,6 +46,13 @@ REPORTS = {
     26: Report("limits of some KB reset the parser or lose the call", "seen in Roo"),
     27: Report("calls inside `<think>` are run or lost", "void#484, Roo#9172"),
     28: Report("lists that are written as nested tags", "neovate-code#348"),
+    # glm
+    40: Report("a call without arguments is lost in a stream", "vllm#44326, vllm#41654"),
+    41: Report("the end of an optional string or of an array comes twice", "vllm#40195, vllm#40197"),
+    42: Report("values without a schema are strings in a stream only", "sglang#36688, ds4#569"),
+    43: Report(
+        "`<arg_value>` or `<arg_key>` is lost, `</arg_key>` is doubled", "vllm#49248, vllm#47190, vllm#54971"
+    ),
     # every dialect
     56: Report("finish_reason `tool_calls` although the answer was cut", "vllm#53269, vllm#46303"),
     57: Report("an escape such as `\\u00e9` is cut in two", "llama.cpp#16526, assistant-ui#6355"),

@@ -107,7 +107,7 @@ def begun_pattern(*parts: Part, or_nothing: bool = False) -> re.Pattern[str]:
 
 
 def token_pattern(parts: Mapping[str, Part]) -> re.Pattern[str]:
-    """One pattern for all, tried in order: the last group of a match is the key, `key_name` the name in it."""
+    """One pattern for all, in order: the last group of a match is the key, `key_name` the name in it."""
     own = (part.whole.replace(_NAME_GROUP, f"(?P<{key}_name>") for key, part in parts.items())
     return re.compile("|".join(f"(?P<{key}>{whole})" for key, whole in zip(parts, own, strict=True)))
 

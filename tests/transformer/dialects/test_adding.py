@@ -1,4 +1,4 @@
-"""docs/adding-a-dialect.md: its example is glm as it is, and its dialect in a module of one's own really works."""
+"""docs/adding-a-dialect.md: its excerpts are from glm, and its dialect in a module of its own works."""
 
 from __future__ import annotations
 
