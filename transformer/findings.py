@@ -188,7 +188,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "tool-not-understood": Entry(
         "warning", "tool {number} of the request is not a function with a name", "; ", "{fate}"
     ),
-    "no-properties": Entry(
+    "no-properties": Entry(  # of tapes of before: a tool may well need none
         "info",
         "{tool} declares no parameters",
         "; ",

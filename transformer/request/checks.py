@@ -66,7 +66,7 @@ def _about_tools(dialect: Dialect, offer: Offer, sent: bool) -> Iterator[Finding
         else:
             yield from _about_tool(dialect, offer, tool, index)
             twin = seen.setdefault(tool.name.lower(), tool.name)
-            if twin != tool.name:
+            if twin != tool.name and not _reads_back(dialect, offer, tool):
                 yield note("name-collides", index, what=f"the tool {tool.name}", other=f"offered as {twin}")
             seen[tool.name] = tool.name
 
@@ -77,20 +77,32 @@ def _about_tool(dialect: Dialect, offer: Offer, tool: Tool, index: int) -> Itera
         yield note(
             "name-not-carried", index, what=f"the tool {tool.name!r}", dialect=dialect.name, reason=reason
         )
-    if not tool.has_schema:
-        yield note("no-properties", index, tool=tool.name)
-    tags = dialect.tags_are_names
-    if other := dialect.names_taken(tool.name):
+    elif (other := dialect.names_taken(tool.name)) and _is_ambiguous(dialect, offer, tool):
         yield note("name-collides", index, what=f"the tool {tool.name}", other=other)
     for name in tool.properties:
         what = f"the parameter {name!r} of {tool.name}"
-        if tags and name == tool.name:
-            reason = "it has the name of its own tool"
-            yield note("name-not-carried", index, what=what, dialect=dialect.name, reason=reason)
-        elif not _carries(dialect, "t0" if name == "t" else "t", name):
+        if not _carries(dialect, "t0" if name == "t" else "t", name):
             yield note("name-not-carried", index, what=what, dialect=dialect.name, reason=_reason(name))
-        elif tags and name in offer.tools:
+        elif dialect.tags_are_names and name in offer.tools and not _reads_back(dialect, offer, tool, name):
             yield note("name-collides", index, what=what, other="the name of a tool")
+
+
+def _is_ambiguous(dialect: Dialect, offer: Offer, tool: Tool) -> bool:
+    """A tag that is also something else is a call by the parameter in it: an empty one can be either."""
+    return not tool.required or not _reads_back(dialect, offer, tool)
+
+
+def _reads_back(dialect: Dialect, offer: Offer, tool: Tool, parameter: str | None = None) -> bool:
+    """A call among all the offered tools, with this parameter or any, reads as it was written."""
+    names = [*tool.properties][:1] if parameter is None else [parameter]
+    arguments = json_of(dict.fromkeys(names, "x"))
+    return dialect.writer is None or not _lost(
+        dialect.writer.call(tool.name, arguments, offer.tools, None, reader(dialect))[1]
+    )
+
+
+def _lost(findings: list[Finding]) -> bool:
+    return any(finding.code == "call-not-carried" for finding in findings)
 
 
 @lru_cache(maxsize=1024)
@@ -104,8 +116,7 @@ def _carries(dialect: Dialect, name: str, parameter: str | None) -> bool:
     # Beside another tool that fits as well: an only one is called whatever its name reads as.
     twin = Tool("t2" if name == "t1" else "t1", parameters=tool.parameters)
     arguments = json_of(dict.fromkeys(properties, "x"))
-    findings = writer.call(name, arguments, {name: tool, twin.name: twin}, None, reader(dialect))[1]
-    return not any(finding.code == "call-not-carried" for finding in findings)
+    return not _lost(writer.call(name, arguments, {name: tool, twin.name: twin}, None, reader(dialect))[1])
 
 
 def _reason(name: str) -> str:

@@ -243,6 +243,10 @@ RULES: tuple[Rule, ...] = (
     Rule(K.MALFORMED, "error", "malformed-call", "malformed call: it stayed text"),
     Rule(K.MALFORMED, "error", "unnamed-call", "a call that names no tool: it stayed text"),
     Rule(K.MALFORMED, "error", "call-too-long", "a call grew too long: see max_call_bytes"),
+    Rule(
+        K.LEAK, "error", "leaked-markers", "a call went on as text: this endpoint is not converted", "",
+        lambda facts: facts.kind == "relay",
+    ),
     Rule(K.LEAK, "error", "leaked-markers", "markers of a call reached the client as text"),
     Rule(K.IN_REASONING, "error", "call-in-reasoning", "a call in the reasoning: nobody runs it"),
     Rule(

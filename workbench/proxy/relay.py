@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 from transformer.answer.events import error_in
@@ -14,7 +14,7 @@ from transformer.answer.rescue import rescue
 from transformer.answer.review import observed
 from transformer.answer.stream import StreamTransformer
 from transformer.jsontext import dumps
-from transformer.sse import DONE
+from transformer.sse import DONE, SSEDecoder
 from workbench.proxy.client import Heartbeat
 from workbench.proxy.exchange import LONGEST_ERROR, Exchange
 from workbench.proxy.faults import Fault, Faulted, of_answer, refused
@@ -27,6 +27,7 @@ from workbench.text import json_object
 _SSE: Pairs = [("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache")]
 _DRAIN = 1.0  # seconds for what upstream sends after the end
 _LONGEST_MESSAGE = 1 << 30
+_DEEPEST = 12  # levels of an answer in which a model's text may stand
 
 
 class Converter:
@@ -176,19 +177,22 @@ class Relay:
         """Status, headers and bytes as they come. What upstream refused is a fault, of which the client has
         been told when this returns."""
         exchange = self.exchange
-        refusal = bytearray()
+        head = bytearray()
         await self.client.start(reply.status, _unchanged_headers(reply))
         async for data in reply.reads():
             exchange.recording.read(exchange.clock(), data)
-            if reply.status >= 400:
-                refusal += data[: LONGEST_ERROR - len(refusal)]
+            head += data[: LONGEST_ERROR - len(head)]
             await self.client.write(data, "proxy" if exchange.recipe is not None else None)
         await self.client.end()
         if reply.status < 400:
+            self.passed_on(bytes(head))
             return None
-        fault = refused(reply.status, bytes(refusal), self.upstream)
+        fault = refused(reply.status, bytes(head), self.upstream)
         exchange.note_fault(fault)
         return fault
+
+    def passed_on(self, head: bytes) -> None:
+        """What went to the client unchanged, as far as it is looked at."""
 
     async def refuse(self, reply: Reply, raw: bool) -> None:
         """Upstream refused. Where nothing is converted (`raw`), its answer goes on as it is."""
@@ -450,6 +454,46 @@ class UnchangedRelay(Relay):
             raise Faulted(await exchange.refusal(reply))
         fault = await self.pass_on(reply)
         exchange.end("eof", error=None if fault is None else fault.error)
+
+    def passed_on(self, head: bytes) -> None:
+        """A model's calls as text say that somebody should have converted them."""
+        incoming = self.exchange.outgoing.incoming
+        if incoming.method != "POST" or incoming.json is None or b"<" not in head:
+            return
+        answer = {"choices": [{"message": {"role": "assistant", "content": text_in_body(head)}}]}
+        tools = incoming.json.get("tools")
+        request = {"tools": tools, "messages": []} if tools else None
+        seen = next((one for one in observed(answer, request) if one.code in _LEAKS), None)
+        if seen is not None:
+            why = f"POST {incoming.path} is passed on unchanged, only chats are converted"
+            self.exchange.note("leaked-markers", "error", f"{seen.message.partition(':')[0]}: {why}")
+
+
+_LEAKS = ("leaked-markers", "other-dialect")
+_SAID = frozenset({"text", "content", "delta", "response", "output_text", "reasoning_content", "thinking"})
+
+
+def text_in_body(body: bytes) -> str:
+    """What a model says in an answer of any API: the texts of a JSON body, or of the events of a stream."""
+    whole = json_object(body)
+    if whole is not None:
+        return "\n".join(_texts(whole))
+    events = (json_object(data) for data, *_ in SSEDecoder().feed(body))
+    return "".join(text for event in events if event is not None for text in _texts(event))
+
+
+def _texts(value: Any, key: str = "", depth: int = 0) -> Iterator[str]:
+    if isinstance(value, str):
+        if key in _SAID:
+            yield value
+    elif depth < _DEEPEST:
+        items = value.items() if isinstance(value, dict) else ((key, item) for item in _items(value))
+        for name, item in items:
+            yield from _texts(item, name, depth + 1)
+
+
+def _items(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _unchanged_headers(reply: Reply) -> Pairs:

@@ -69,41 +69,38 @@ def test_a_parameter_name_that_cannot_be_carried(name: str, dialects: list[str])
         assert codes == (["name-not-carried"] if dialect in dialects else [])
 
 
-def test_a_parameter_with_the_name_of_its_own_tool():
-    ((code, message),) = found("roo-xml", tool("read", {"read": {"type": "string"}}))
-    assert code == "name-not-carried"
-    assert "it has the name of its own tool" in message
-    assert found("qwen3-coder", tool("read", {"read": {"type": "string"}})) == []
+@pytest.mark.parametrize("dialect", ALL)
+@pytest.mark.parametrize(
+    "tools",
+    [
+        [tool("skill", {"skill": {"type": "string"}}, required=["skill"])],
+        [tool("code", P, required=["path"])],
+        [tool("Summary", P, required=["path"])],
+        [tool("think", P, required=["path"])],
+        [tool("read", P), tool("t", {"read": {"type": "string"}})],
+        [tool("read", P), tool("Read", P)],
+        [tool("now")],
+        [{"type": "function", "function": {"name": "now"}}],
+    ],
+)
+def test_issue_11_14_nothing_is_said_of_what_reads_back(dialect: str, tools: list[JSON]):
+    assert found(dialect, *tools) == []
 
 
 @pytest.mark.parametrize(
-    ("tools", "message"),
+    ("name", "other"),
     [
-        ([tool("code", P)], "the tool code is also an HTML element, so one may be mistaken for the other"),
-        (
-            [tool("Summary", P)],
-            "the tool Summary is also an HTML element, so one may be mistaken for the other",
-        ),
-        (
-            [tool("read", P), tool("t", {"read": {"type": "string"}})],
-            "the parameter 'read' of t is also the name of a tool, so one may be mistaken for the other",
-        ),
-        (
-            [tool("think", P)],
-            "the tool think is also the tag in which models think, so one may be mistaken for the other",
-        ),
-        (
-            [tool("Thinking", P)],
-            "the tool Thinking is also the tag in which models think, so one may be mistaken for the other",
-        ),
-        (
-            [tool("read", P), tool("Read", P)],
-            "the tool Read is also offered as read, so one may be mistaken for the other",
-        ),
+        ("code", "an HTML element"),
+        ("Summary", "an HTML element"),
+        ("think", "the tag in which models think"),
+        ("Thinking", "the tag in which models think"),
     ],
 )
-def test_names_that_collide(tools: list[JSON], message: str):
-    assert found("roo-xml", *tools) == [("name-collides", message)]
+def test_issue_11_14_names_collide_where_an_empty_tag_can_be_either(name: str, other: str):
+    said = f"the tool {name} is also {other}, so one may be mistaken for the other"
+    for offered in (tool(name), tool(name, P, required=[])):
+        assert found("roo-xml", offered) == [("name-collides", said)]
+    assert found("qwen3-coder", tool(name)) == []
 
 
 @pytest.mark.parametrize("name", ["title", "code", "summary", "input"])
@@ -146,9 +143,7 @@ def test_tools_that_say_too_little_or_too_much(dialect: str):
         ("duplicate-tool", "read is offered more than once; only the first one counts")
     ]
     for bare in (tool("now"), {"type": "function", "function": {"name": "now"}}, {"name": "now"}):
-        ((code, message),) = found(dialect, bare)
-        assert code == "no-properties"
-        assert message.startswith("now declares no parameters")
+        assert found(dialect, bare) == []
     for odd in ({"type": "web_search"}, None, "x", {"function": {"name": ""}}):
         assert [code for code, _ in found(dialect, tool("t", P), odd)] == ["tool-not-understood"]
 

@@ -508,7 +508,7 @@ def test_a_template_of_the_user():
     body: JSON = {"messages": [USER], "tools": [READ, tool("bash")]}
     new, findings = transform_request(body, dialect="roo-xml", template=template)
     assert new["messages"][0]["content"] == "1 read\n2 bash\nauto"
-    assert [finding.code for finding in findings] == ["no-properties"]
+    assert findings == []
     # A change takes effect with the next request.
     new, _ = transform_request(body, dialect="roo-xml", template="changed")
     assert new["messages"][0]["content"] == "changed"
@@ -548,12 +548,11 @@ def test_findings_are_numbered_and_have_places():
     }
     _, findings = transform_request(body, dialect="roo-xml")
     assert all(isinstance(finding, Finding) for finding in findings)
-    assert [finding.seq for finding in findings] == [1, 2, 3, 4, 5]
+    assert [finding.seq for finding in findings] == [1, 2, 3, 4]
     assert [(finding.code, finding.span.start) for finding in findings] == [
         ("duplicate-tool", 1),
         ("tool-not-understood", 2),
         ("name-not-carried", 3),
-        ("no-properties", 3),
         ("result-without-call", 1),
     ]
     assert {finding.span.channel for finding in findings} == {"request"}

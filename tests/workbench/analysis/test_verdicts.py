@@ -354,3 +354,18 @@ def test_a_tape_of_odd_types_has_a_verdict():
 
 def test_a_row_needs_nothing_but_its_state():
     assert verdict(facts_of_row(Row("x", "y", state="done"))).kind is Kind.NOTHING
+
+
+def test_issue_11_14_legacy_functions_are_tools() -> None:
+    request = {"messages": REQUEST["messages"], "functions": [READ_FILE["function"]]}
+    data = stream_of("<read_file>\n<path>a</path>\n</read_file>", 7)
+    player = played(read_line(0.1, data), end_line(0.2, "done"), request=request)
+    facts = facts_of_player(player)
+    assert "nothing-offered" not in facts.findings
+    assert judged(player) is Kind.CONVERTED
+
+
+@pytest.mark.parametrize("code", ["name-not-carried", "name-collides", "no-properties"])
+def test_issue_11_14_what_is_said_of_every_request_is_not_its_verdict(code: str) -> None:
+    assert verdict(Facts("done", 200, 1, {code: 3}, dialect="roo-xml")).kind is Kind.CONVERTED
+    assert verdict(Facts("done", 200, 0, {code: 3}, dialect="roo-xml")).kind is Kind.NOTHING

@@ -20,6 +20,8 @@ from tests.support.client import message_result, result
 from tests.support.streams import chunk, message, sse, stream_of
 from tests.support.tiers import exhaustive
 from tests.support.upstream.answers import Answer, Finish, Flood, Gate, Head, Send, Step, stream, whole
+from workbench.analysis.verdicts import facts_of_player, verdict
+from workbench.replay.player import Player
 from workbench.tape.format import Tape
 
 EVENTS = [Send(part + b"\n\n") for part in stream_of(CALL).split(b"\n\n")[:-1]]
@@ -121,6 +123,40 @@ def test_a_byte_order_mark_is_no_fault(bench: Bench):
     body = BOM_UTF8 + json.dumps(message(CALL)).encode()
     head = Head(200, [("content-type", "application/json")], len(body))
     assert message_result(bench.ask(Answer([head, Send(body), Finish()]), stream=False).json()).calls
+
+
+# Other endpoints
+
+QWEN = "<tool_call>\n<function=read_file>\n<parameter=path>\na\n</parameter>\n</function>\n</tool_call>"
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "level"),
+    [
+        (whole({"choices": [{"index": 0, "text": f"Sure.\n{QWEN}"}]}), "leak", "error"),
+        (
+            stream(sse({"choices": [{"text": QWEN[:20]}]}, {"choices": [{"text": QWEN[20:]}]})),
+            "leak",
+            "error",
+        ),
+        (whole({"choices": [{"index": 0, "text": CALL}]}), "leak", "error"),
+        (whole({"choices": [{"index": 0, "text": "<b>Sure</b>"}]}), "pass-through", "info"),
+        (whole({"data": [{"embedding": [1, 2]}], "model": QWEN}), "pass-through", "info"),
+    ],
+)
+def test_issue_11_14_text_calls_through_an_endpoint_that_is_not_converted(
+    bench: Bench, answer: Answer, kind: str, level: str
+) -> None:
+    bench.upstream.answer(answer)
+    body = {"model": "m", "prompt": "hi", "tools": TOOLS}
+    bench.client.post("/v1/completions", json=body, **bench.options({}))
+    tape = bench.tape()
+    player = Player(tape.header)
+    player.add(tape.lines)
+    said = verdict(facts_of_player(player))
+    assert (said.kind, said.level) == (kind, level)
+    if kind == "leak":
+        assert "/completions is passed on unchanged" in said.long
 
 
 # Compression
