@@ -225,6 +225,12 @@ CATALOGUE: Mapping[str, Entry] = {
     "tool-choice-not-understood": Entry(
         "warning", "tool_choice {given} cannot be honoured ({reason})", "; ", "the model may choose"
     ),
+    "format-with-tools": Entry(
+        "warning",
+        "response_format asks for {kind}, and a server that enforces it keeps the model from writing calls",
+        "; ",
+        "{fate}",
+    ),
     "tool-choice-not-sent": Entry(
         "warning",
         "tool_choice asks for a call",

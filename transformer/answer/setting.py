@@ -9,7 +9,7 @@ from typing import Any
 
 from transformer.dialects import find_dialect
 from transformer.frontends import find_frontend
-from transformer.frontends.frontend import ChatRequest, Frontend
+from transformer.frontends.frontend import AnswerFacts, ChatRequest, Frontend
 from transformer.frontends.writer import ClientWriter
 from transformer.parser.machine import Dialect
 from transformer.policy import Policy
@@ -40,7 +40,8 @@ class Setting:
 
     def writer(self, made: Mapping[str, Any], streamed: bool = True) -> ClientWriter:
         """What writes the answer for the client; `made` is its metadata, as far as it has to be made up."""
-        return self.frontend.writer(self.asked, made, self.ids or call_ids(), streamed)
+        facts = AnswerFacts(made, self.ids or call_ids(), streamed, self.dialect.own_json)
+        return self.frontend.writer(self.asked, facts)
 
     def calls(self, dialect: Dialect) -> str | None:
         """How many calls of an answer count, were this its dialect."""

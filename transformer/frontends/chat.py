@@ -6,12 +6,13 @@ plain text (`custom`) are made into functions, and such a client gets its calls 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import orjson
 
 from transformer.frontends.frontend import (
+    AnswerFacts,
     ChatRequest,
     Earlier,
     ErrorAnswer,
@@ -54,12 +55,10 @@ class Chat(Frontend):
         new["messages"] = _as_tool_calls(listed(new.get("messages")))
         return ChatRequest(body, new, names=names)
 
-    def writer(
-        self, asked: ChatRequest, made: Mapping[str, Any], ids: Callable[[int], str], streamed: bool = True
-    ) -> ClientWriter:
+    def writer(self, asked: ChatRequest, answer: AnswerFacts) -> ClientWriter:
         if _is_legacy(asked) or asked.names:
-            return OtherChunkWriter(made, asked)
-        return (ChunkWriter if streamed else NoChunks)(made)
+            return OtherChunkWriter(answer.made, asked)
+        return (ChunkWriter if answer.streamed else NoChunks)(answer.made)
 
     def error(
         self, status: int, error: Mapping[str, Any], permanent: bool, writer: ClientWriter | None = None

@@ -35,9 +35,14 @@ _ASKED = [
         rf"too long: {_NUMBER}",
     )
 ]
-_WANTED = re.compile(
-    rf"{_NUMBER} (?:tokens )?in the completion|{_NUMBER} (?:output|completion) tokens", re.IGNORECASE
-)
+_WANTED = [
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"{_NUMBER} (?:tokens )?in the completion",
+        rf"{_NUMBER} (?:output|completion) tokens",
+        rf"tokens'? is too large: {_NUMBER}",
+    )
+]
 
 
 class Overflow(NamedTuple):
@@ -54,10 +59,9 @@ def context_overflow(error: Mapping[str, Any]) -> Overflow | None:
     known = error.get("code") in _CODES or error.get("type") in _CODES
     if not known and not (_WORDS.search(message) and _EXCEEDS.search(message)):
         return None
-    wanted = _WANTED.search(message)
     return Overflow(
         _count(error.get("n_prompt_tokens")) or _first(_ASKED, message),
-        int(re.sub(r"\D", "", wanted[1] or wanted[2])) if wanted else 0,
+        _first(_WANTED, message),
         _count(error.get("n_ctx")) or _first(_LIMITS, message),
     )
 

@@ -39,6 +39,20 @@ class ChatRequest:
     problem: Object | None = None
 
 
+class AnswerFacts(NamedTuple):
+    """What is known of an answer before it begins."""
+
+    made: Mapping[str, Any]  # its id, time and model, where upstream does not say them
+    ids: Callable[[int], str]  # ids by number: those of calls count from 0, the answer itself is -1
+    streamed: bool = True
+    own_json: bool = False  # the model writes its arguments as JSON, which may be none
+
+    @property
+    def own_id(self) -> str:
+        """From the same source as the ids of its calls, without what says that it is one."""
+        return self.ids(-1).removeprefix("call_")
+
+
 class ErrorAnswer(NamedTuple):
     """An HTTP answer that is an error: for a client that has no answer yet."""
 
@@ -61,10 +75,8 @@ class Frontend(ABC):
         """The request for upstream. Without `earlier` it is as good as it can be without its history."""
 
     @abstractmethod
-    def writer(
-        self, asked: ChatRequest, made: Mapping[str, Any], ids: Callable[[int], str], streamed: bool = True
-    ) -> ClientWriter:
-        """What writes the answer. `made` is its metadata, `ids` gives ids by number: calls count from 0."""
+    def writer(self, asked: ChatRequest, answer: AnswerFacts) -> ClientWriter:
+        """What writes the answer to this request."""
 
     def call_id(self, id: str) -> str:
         """An id of a call as this API spells it."""
@@ -79,11 +91,6 @@ class Frontend(ABC):
         `error` is an OpenAI error object; `permanent` says that asking again would not help. There is a
         `writer` where the client waits for a stream: some errors are only understood in one.
         """
-
-
-def own_id(ids: Callable[[int], str], prefix: str) -> str:
-    """An id of the answer itself, from the same source as those of its calls."""
-    return prefix + ids(-1).removeprefix("call_")
 
 
 # What servers of open models take beside OpenAI's own fields: a client that sends it means the server.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, Self, TypeAlias
 
-from transformer.frontends.frontend import ChatRequest, ToolName
+from transformer.frontends.frontend import AnswerFacts, ChatRequest, ToolName
 from transformer.frontends.writer import ClientWriter
 from transformer.journal import Text
 from transformer.jsonscan import JsonScanner
-from transformer.jsontext import Object, dumps, parse
+from transformer.jsontext import Object, dumps, has_long_number, parse, parse_leniently
 
 Kind: TypeAlias = Literal["text", "reasoning", "refusal", "call"]
 
@@ -55,22 +55,22 @@ class ItemWriter(ClientWriter):
     __slots__ = (
         "_calls",
         "_choice",
-        "_ids",
         "_open",
         "_opened",
         "_over",
         "_queue",
+        "answer",
         "asked",
         "items",
         "reason",
     )
 
-    def __init__(self, asked: ChatRequest, made: Mapping[str, Any], ids: Callable[[int], str]) -> None:
-        super().__init__(made)
+    def __init__(self, asked: ChatRequest, answer: AnswerFacts) -> None:
+        super().__init__(answer.made)
         self.asked = asked
+        self.answer = answer
         self.items: list[Item] = []
         self.reason: str | None = None  # the finish_reason, as soon as there is one
-        self._ids = ids
         self._choice: int | None = None
         self._opened = False
         self._over = False
@@ -98,8 +98,8 @@ class ItemWriter(ClientWriter):
         """The answer is whole."""
 
     @abstractmethod
-    def failed(self, error: Object) -> None:
-        """The answer ends with an error."""
+    def failed(self, error: Object, item: Item | None) -> None:
+        """The answer ends with an error, maybe in the middle of an item."""
 
     # -- deltas
 
@@ -241,7 +241,10 @@ class ItemWriter(ClientWriter):
     def error(self, error: Object) -> None:
         self.open()
         self._over = True
-        self.failed(error)
+        item, self._open = self._open, None
+        if item is not None:
+            item.ended, item.complete = True, False
+        self.failed(error, item)
 
     def done(self) -> None:
         if not self._over:
@@ -260,7 +263,7 @@ class ItemWriter(ClientWriter):
         self.out.append(b"event: %b\ndata: %b\n\n" % (name.encode(), dumps(data)))
 
     def clone(self) -> Self:
-        twin = self._copied_to(type(self)(self.asked, self._made, self._ids))
+        twin = self._copied_to(type(self)(self.asked, self.answer))
         copies = {id(item): item.clone() for item in (*self.items, *self._queue, *self._calls.values())}
         twin.items = [copies[id(item)] for item in self.items]
         twin._queue = [copies[id(item)] for item in self._queue]
@@ -273,13 +276,24 @@ class ItemWriter(ClientWriter):
 
 def custom_input(arguments: str) -> str:
     """The text for a custom tool: such a tool is offered as a function with one text, its input."""
-    value = parse(arguments.encode("utf-8", "surrogatepass")).value
-    given = value.get("input") if isinstance(value, dict) else None
+    given = (_object(arguments) or {}).get("input")
     return given if isinstance(given, str) else arguments
 
 
 def arguments_of(item: Item) -> Object:
     """The arguments of a call as an object; what is not one is shown as it is, so that nothing is lost."""
     text = str(item.text)
-    value = parse(text.encode("utf-8", "surrogatepass")).value if text.strip() else {}
-    return value if isinstance(value, dict) else {"arguments": text}
+    value = _object(text) if text.strip() else {}
+    return {"arguments": text} if value is None else value
+
+
+def arguments_text(item: Item) -> str:
+    """The same as JSON text: the model's own, where that is an object."""
+    text = str(item.text)
+    return text if _object(text) is not None or not text.strip() else dumps({"arguments": text}).decode()
+
+
+def _object(text: str) -> Object | None:
+    data = text.encode("utf-8", "surrogatepass")
+    value = (parse_leniently(data) if has_long_number(data) else parse(data)).value
+    return value if isinstance(value, dict) else None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from transformer.findings import note
 from transformer.frontends.errors import Overflow, context_overflow
 from transformer.frontends.frontend import (
+    AnswerFacts,
     ChatRequest,
     Earlier,
     ErrorAnswer,
@@ -17,10 +18,9 @@ from transformer.frontends.frontend import (
     effort,
     listed,
     mapping,
-    own_id,
     passed_on,
 )
-from transformer.frontends.items import Item, ItemWriter, arguments_of
+from transformer.frontends.items import Item, ItemWriter, arguments_of, arguments_text
 from transformer.frontends.offering import OfferedTools, named
 from transformer.frontends.writer import ClientWriter
 from transformer.jsontext import Object, dumps
@@ -58,10 +58,8 @@ class Messages(Frontend):
     def to_chat(self, body: Mapping[str, Any], earlier: Earlier | None = None) -> ChatRequest:
         return _Conversion(body).made()
 
-    def writer(
-        self, asked: ChatRequest, made: Mapping[str, Any], ids: Callable[[int], str], streamed: bool = True
-    ) -> ClientWriter:
-        return MessagesWriter(asked, made, ids)
+    def writer(self, asked: ChatRequest, answer: AnswerFacts) -> ClientWriter:
+        return MessagesWriter(asked, answer)
 
     def call_id(self, id: str) -> str:
         return "toolu_" + id.removeprefix("call_")
@@ -110,7 +108,7 @@ class MessagesWriter(ItemWriter):
 
     def _message(self, content: list[Object], stop: str | None, usage: Object) -> Object:
         return {
-            "id": own_id(self._ids, "msg_"),
+            "id": "msg_" + self.answer.own_id,
             "type": "message",
             "role": "assistant",
             "model": self._made["model"],
@@ -133,12 +131,22 @@ class MessagesWriter(ItemWriter):
         if item.kind == "reasoning":
             delta = {"type": "thinking_delta", "thinking": text}
         elif item.kind == "call":
+            if self._is_held(item):
+                return
             delta = {"type": "input_json_delta", "partial_json": text}
         self._event("content_block_delta", index=item.place, delta=delta)
 
+    def _is_held(self, item: Item) -> bool:
+        """JSON that the model wrote itself may be none, and the SDK gives up the whole answer over it."""
+        return item.native is not None or self.answer.own_json
+
     def ended(self, item: Item) -> None:
+        delta: Object | None = None
         if item.kind == "reasoning":
             delta = {"type": "signature_delta", "signature": _SIGNATURE}
+        elif item.kind == "call" and self._is_held(item):
+            delta = {"type": "input_json_delta", "partial_json": arguments_text(item)}
+        if delta is not None:
             self._event("content_block_delta", index=item.place, delta=delta)
         self._event("content_block_stop", index=item.place)
 
@@ -162,7 +170,7 @@ class MessagesWriter(ItemWriter):
             said if isinstance(said, str) and said in listed(self.asked.given.get("stop_sequences")) else None
         )
 
-    def failed(self, error: Object) -> None:
+    def failed(self, error: Object, item: Item | None) -> None:
         overflow = context_overflow(error)
         self.send("error", _error(_failure(error, overflow), _message(error, overflow)))
 

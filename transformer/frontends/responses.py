@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from transformer.findings import note
 from transformer.frontends.errors import context_overflow
 from transformer.frontends.frontend import (
+    AnswerFacts,
     ChatRequest,
     Earlier,
     ErrorAnswer,
@@ -23,7 +24,6 @@ from transformer.frontends.frontend import (
     effort,
     listed,
     mapping,
-    own_id,
     passed_on,
 )
 from transformer.frontends.items import Item, ItemWriter, custom_input
@@ -74,10 +74,8 @@ class Responses(Frontend):
     def to_chat(self, body: Mapping[str, Any], earlier: Earlier | None = None) -> ChatRequest:
         return _Conversion(body, earlier).made()
 
-    def writer(
-        self, asked: ChatRequest, made: Mapping[str, Any], ids: Callable[[int], str], streamed: bool = True
-    ) -> ClientWriter:
-        return ResponsesWriter(asked, made, ids)
+    def writer(self, asked: ChatRequest, answer: AnswerFacts) -> ClientWriter:
+        return ResponsesWriter(asked, answer)
 
     def error(
         self, status: int, error: Mapping[str, Any], permanent: bool, writer: ClientWriter | None = None
@@ -100,9 +98,9 @@ class ResponsesWriter(ItemWriter):
 
     __slots__ = ("_id", "_in_progress", "_number", "_output", "_summarised")
 
-    def __init__(self, asked: ChatRequest, made: Mapping[str, Any], ids: Callable[[int], str]) -> None:
-        super().__init__(asked, made, ids)
-        self._id = own_id(ids, "")
+    def __init__(self, asked: ChatRequest, answer: AnswerFacts) -> None:
+        super().__init__(asked, answer)
+        self._id = answer.own_id
         self._number = 0  # of the next event
         self._in_progress = b""
         self._output: list[Object] = []  # the items as they ended
@@ -157,9 +155,10 @@ class ResponsesWriter(ItemWriter):
             return self._response("in_progress" if self.reason is None else "completed", usage=usage)
         return self._response("incomplete", usage=usage, incomplete_details={"reason": why})
 
-    def failed(self, error: Object) -> None:
+    def failed(self, error: Object, item: Item | None) -> None:
         told = {"code": _failure(error), "message": str(error.get("message"))}
-        self._event("response.failed", response=self._response("failed", error=told))
+        output = self._output if item is None else [*self._output, self._item(item)]
+        self._event("response.failed", response=self._response("failed", error=told, output=output))
 
     # -- its items
 

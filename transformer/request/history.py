@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -19,6 +21,9 @@ RESULT_ROLES = ("tool", "function")
 _NO_NAME = "an earlier call"
 # Long arguments are written anew each time: 512 of them would be a lot of memory.
 _MOST_REMEMBERED = 64 << 10
+_MOST_NAMED = 100  # characters of the arguments by which a result names its call
+# An id that was made here and that no model has ever seen: nothing is lost when another takes its place.
+_OURS = re.compile("(?:call|toolu)_[0-9a-f]{24}")
 _EMPTY = "(the tool ran and returned no output)"
 
 
@@ -28,6 +33,13 @@ class Call(NamedTuple):
     name: str
     arguments: str
     id: str
+
+
+class WrittenCall(NamedTuple):
+    """A call in the history as text, and its id where the text has one."""
+
+    text: str
+    id: str | None
 
 
 class History:
@@ -61,12 +73,15 @@ class History:
     def _assistant(self, index: int, message: Mapping[str, Any]) -> dict[str, Any]:
         new = {key: value for key, value in message.items() if key != "tool_calls"}
         texts = []
-        for call in calls_in(message):
+        times = Counter(call.name for call in calls_in(message) if call is not None)
+        for number, call in enumerate(calls_in(message)):
             if call is None:
                 self.findings.append(note("call-not-understood", index, number=index))
             else:
-                self._names[call.id] = call.name
-                texts.append(self._written(index, call))
+                written = self._written(index, call)
+                texts.append(written.text)
+                several = times[call.name] > 1
+                self._names[call.id] = _told_apart(call, number + 1, written.id) if several else call.name
         if not texts:
             return {**new, "content": joined(new.get("content"))}
         writer = writer_of(self._dialect)
@@ -78,7 +93,7 @@ class History:
             "content": Content(before + writer.gap + calls if before else calls, said.others).made(),
         }
 
-    def _written(self, index: int, call: Call) -> str:
+    def _written(self, index: int, call: Call) -> WrittenCall:
         form = writer_of(self._dialect).ids
         id = call.id if form is None else self._named_id(index, call, form)
         write = _remembered if len(call.arguments) <= _MOST_REMEMBERED else _remembered.__wrapped__
@@ -87,7 +102,7 @@ class History:
         if call.name in self._offer.tools:
             self.findings += [moved(finding, index) for finding in written.findings]
         self._calls += 1
-        return written.text
+        return WrittenCall(written.text, None if form is None else id)
 
     def _named_id(self, index: int, call: Call, form: IdForm) -> str:
         """The model reads the tool's name in the id and nowhere else, so an id from elsewhere is replaced."""
@@ -96,7 +111,7 @@ class History:
         while not named or id in self._ids:
             id, number, named = form.make(call.name, number), number + 1, True
         self._ids.add(id)
-        if call.id and id != call.id:
+        if call.id and id != call.id and not _OURS.fullmatch(call.id):
             reason = f"does not name {call.name}" if call.id not in self._ids else "was given before"
             self.findings.append(note("id-not-carried", index, id=call.id, reason=reason, new=id))
         return id
@@ -113,6 +128,14 @@ class History:
         kept = {k: v for k, v in message.items() if k not in ("role", "content", "tool_call_id", "name")}
         content = Content(f"Tool Result from {name}:\n{text}", said.others).made()
         return {"role": "user", "content": content, **kept}
+
+
+def _told_apart(call: Call, number: int, id: str | None) -> str:
+    """The tool's name, and what tells this call from others to it: the id, or its place and arguments."""
+    if id is not None:
+        return f"{call.name} ({id})"
+    words = " ".join(call.arguments.split())
+    return f"{call.name} (call {number}: {words if len(words) <= _MOST_NAMED else words[:_MOST_NAMED] + '…'})"
 
 
 def calls_in(message: Any) -> Iterator[Call | None]:

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from transformer.dialects import find_dialect
 from transformer.findings import note, numbered
+from transformer.frontends import find_frontend
+from transformer.frontends.frontend import Earlier, Frontend, listed, mapping
 from transformer.parser.machine import Dialect
 from transformer.policy import Policy
 from transformer.records import Finding
@@ -17,6 +19,9 @@ from transformer.request.prompt import Wording, rendered
 
 _REMOVED = ("tools", "tool_choice", "parallel_tool_calls")
 _AS_TEXT = "they went up as text, without a prompt for tools"
+_FREE = (None, "text")
+_KEPT = 'the upstream\'s setting response_format = "drop" would leave it out'
+_DROPPED = "it was left out, as the upstream's settings want"
 _AS_IT_IS = "nothing was changed, and a server that knows no tools may refuse it"
 
 
@@ -34,28 +39,68 @@ def transform_request(
     template: str | None = None,
     template_tool_choice: str | None = "none",
     extra_body: Mapping[str, Any] | None = None,
+    response_format: str = "keep",
+    frontend: str | Frontend = "chat",
+    earlier: Earlier | None = None,
 ) -> tuple[dict[str, Any], list[Finding]]:
     """The body for upstream, and what there is to say about it.
 
     The body that came is never changed. Where nothing is to be changed it is returned itself, so
-    that `new is body` says: the client's own bytes may go on.
+    that `new is body` says: the client's own bytes may go on. A request of another API than upstream's always
+    becomes a chat request.
     """
     chosen = dialect if isinstance(dialect, Dialect) else find_dialect(dialect)
-    if not chosen.converts or not isinstance(body, Mapping):
+    api = find_frontend(frontend)
+    if not isinstance(body, Mapping) or (api.relays and not chosen.converts):
         return body, []
+    asked = api.to_chat(body, earlier)
+    if not chosen.converts:
+        return asked.body, numbered(asked.findings)
     wanted = policy if isinstance(policy, Policy) else Policy.from_mapping(policy or {})
     full = wanted.over(chosen.policy)
-    offer = offer_of(body.get("tools"))
-    new, findings = body, list[Finding]()
+    chat, findings = asked.body, list(asked.findings)
+    if full.tools != "pass":
+        chat = _allowed(chat, findings)
+    offer = offer_of(chat.get("tools"))
+    new = chat
     if full.tools == "inject":
-        new = _inject(body, chosen, full, offer, template, findings)
-    elif full.tools == "template" and _may_call(body, offer):
-        new = _for_template(body, template_tool_choice, findings)
-    if new is body or full.tools == "template":
-        findings += _about_messages(body, chosen, offer)
-    if new is not body and extra_body:
-        new = merged(new, extra_body)
+        new = _inject(chat, chosen, full, offer, template, findings)
+    elif full.tools == "template" and _may_call(chat, offer):
+        new = _for_template(chat, template_tool_choice, findings)
+    if new is chat or full.tools == "template":
+        findings += _about_messages(chat, chosen, offer)
+    if new is not chat:
+        new = _formatted(new, response_format, findings) if _may_call(chat, offer) else new
+        new = merged(new, extra_body) if extra_body else new
+    elif api.relays:
+        new = body  # the client's own, whatever was read from it
     return new, numbered([*tool_findings(chosen, offer, "tools" in new), *findings])
+
+
+def _allowed(body: dict[str, Any], findings: list[Finding]) -> dict[str, Any]:
+    """Where the client allows only some of its tools, these are all that is offered."""
+    choice = body.get("tool_choice")
+    if not isinstance(choice, Mapping) or choice.get("type") != "allowed_tools":
+        return body
+    allowed = mapping(choice.get("allowed_tools")) or choice
+    names = {_chosen(tool) for tool in listed(allowed.get("tools"))} - {None}
+    kept = [tool for tool in listed(body.get("tools")) if _chosen(tool) in names]
+    if not kept:
+        reason = "it allows none of the tools that are offered"
+        findings.append(note("tool-choice-not-understood", given=json_of(choice), reason=reason))
+        return {**body, "tool_choice": "auto"}
+    mode = "required" if allowed.get("mode") == "required" else "auto"
+    return {**body, "tools": kept, "tool_choice": mode}
+
+
+def _formatted(body: dict[str, Any], wanted: str, findings: list[Finding]) -> dict[str, Any]:
+    """A server that lets its model write nothing but JSON lets it write no call either."""
+    kind = mapping(body.get("response_format")).get("type")
+    if kind in _FREE:
+        return body
+    drop = wanted == "drop"
+    findings.append(note("format-with-tools", kind=kind, fate=_DROPPED if drop else _KEPT))
+    return {key: value for key, value in body.items() if key != "response_format"} if drop else body
 
 
 def _may_call(body: Mapping[str, Any], offer: Offer) -> bool:

@@ -390,6 +390,30 @@ def test_a_result_belongs_to_the_last_call_with_its_id():
     assert codes == []
 
 
+@pytest.mark.parametrize(
+    ("dialect", "labels"),
+    [
+        ("roo-xml", ['read (call 1: {"filePath":"/a"})', "bash", 'read (call 3: {"filePath":"/b"})']),
+        ("qwen3-coder", ['read (call 1: {"filePath":"/a"})', "bash", 'read (call 3: {"filePath":"/b"})']),
+        ("kimi-k2", ["read (functions.read:0)", "bash", "read (functions.read:2)"]),
+    ],
+)
+def test_results_of_two_calls_to_one_tool_are_told_apart(dialect: str, labels: list[str]):
+    """By what the model itself wrote: the id where its text has one, else the arguments."""
+    ids = [f"call_{number:024x}" for number in range(3)]
+    calls = asks(call(ids[0]), call(ids[1], "bash", "{}"), call(ids[2], arguments='{"filePath":"/b"}'))
+    results = [answers(str(number), id) for number, id in enumerate(ids)]
+    rest, codes = up(calls, *reversed(results), dialect=dialect)
+    wanted = [f"Tool Result from {label}:\n{number}" for number, label in enumerate(labels)]
+    assert [m["content"] for m in rest[1:]] == wanted[::-1]
+    assert codes == []  # no model has seen ids that were made here, so none is missed
+
+
+def test_long_arguments_name_a_call_in_short():
+    (_, result), _ = up(asks(call("a", arguments="x" * 200), call("b")), answers("", "a"))
+    assert result["content"].startswith(f"Tool Result from read (call 1: {'x' * 100}…):\n")
+
+
 @pytest.mark.parametrize("id", ["gone", None, 5, ["x"]])
 def test_a_result_whose_call_is_gone_is_told(id: Any):
     rest, codes = up(USER, answers("42", id))
@@ -644,3 +668,53 @@ def test_nothing_raises_and_nothing_of_the_body_is_changed(
         assert "tool" not in roles
         assert not any(isinstance(m, dict) and "tool_calls" in m and m.get("role") == "assistant"
                        for m in new["messages"])  # fmt: skip
+
+
+# Only some of the tools
+
+GREP = tool("grep", {"pattern": {"type": "string"}})
+
+
+def allow(*names: str, mode: str = "auto") -> JSON:
+    tools = [{"type": "function", "function": {"name": name}} for name in names]
+    return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("mode", ["auto", "required"])
+def test_only_allowed_tools_are_offered(dialect: str, mode: str):
+    body: JSON = {"messages": [USER], "tools": [READ, GREP], "tool_choice": allow("grep", mode=mode)}
+    alone = {"messages": [USER], "tools": [GREP], "tool_choice": mode}
+    assert transform_request(body, dialect, INJECT) == transform_request(alone, dialect, INJECT)
+    template, _ = transform_request(body, dialect, {"tools": "template"})
+    assert template["tools"] == [GREP]
+    assert transform_request(body, dialect, {"tools": "pass"})[0] is body
+
+
+@pytest.mark.parametrize("choice", [allow("gone"), allow(), {"type": "allowed_tools"}])
+def test_where_none_is_allowed_all_are_offered_and_that_is_told(choice: JSON):
+    body: JSON = {"messages": [USER], "tools": [READ], "tool_choice": choice}
+    new, findings = transform_request(body, "roo-xml", INJECT)
+    assert new["messages"][0]["content"] == PROMPT
+    assert [finding.code for finding in findings] == ["tool-choice-not-understood"]
+
+
+# A format that leaves no room for calls
+
+
+@pytest.mark.parametrize("policy", ["inject", "template"])
+@pytest.mark.parametrize("wanted", ["keep", "drop"])
+def test_a_response_format_beside_tools_is_told(policy: str, wanted: str):
+    format = {"type": "json_schema", "json_schema": {"name": "x", "schema": {}}}
+    body: JSON = {"messages": [USER], "tools": [READ], "response_format": format}
+    new, findings = transform_request(body, "qwen3-coder", {"tools": policy}, response_format=wanted)
+    assert new.get("response_format") == (format if wanted == "keep" else None)
+    assert [finding.code for finding in findings] == ["format-with-tools"]
+
+
+@pytest.mark.parametrize(
+    "more", [{"response_format": {"type": "text"}}, {"response_format": None}, {"tools": []}, {}]
+)
+def test_without_calls_or_without_a_format_there_is_nothing_to_tell(more: JSON):
+    body: JSON = {"messages": [USER], "tools": [READ], **more}
+    assert transform_request(body, "qwen3-coder", INJECT, response_format="drop")[1] == []
