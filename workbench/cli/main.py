@@ -17,7 +17,7 @@ from workbench.cli.dialects import dialects
 from workbench.cli.library import State, library_list, library_rebuild
 from workbench.cli.output import on_terminal, write
 from workbench.cli.prompt import Show, prompt
-from workbench.cli.serve import attach, serve, ui
+from workbench.cli.serve import LogOptions, attach, serve, ui
 from workbench.cli.transform import Out, transform
 from workbench.config.settings import Flags
 from workbench.errors import UserError
@@ -242,15 +242,26 @@ def serve_command(
     switches: SwitchesOption = None,
     listen: ListenOption = None,
     token: TokenOption = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Say more of each exchange: session, tokens, tape.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Say nothing of them on standard error.")
+    ] = False,
+    log_file: Annotated[
+        str | None, typer.Option("--log-file", metavar="FILE", help="Append to this file instead.")
+    ] = None,
+    log_json: Annotated[bool, typer.Option("--log-json", help="One JSON object for each exchange.")] = False,
 ) -> None:
     """Run the proxy: clients get OpenAI tool calls, every exchange is kept as a tape.
 
-    Prints one line with the URL for clients (`workbench connect` says where they want it). Ctrl-C finishes
-    what is running, a second one ends it at once. Settings can also come from workbench.toml and the
-    environment; `workbench config` shows them.
+    Prints one line with the URL for clients (`workbench connect` says where they want it), then one line on
+    standard error for each exchange that has ended: time, model, dialect, verdict, calls, duration, findings.
+    Ctrl-C finishes what is running, a second one ends it at once. Settings can also come from workbench.toml
+    and the environment; `workbench config` shows them.
     """
     flags = Flags(upstream, dialect, port, library, listen, token, read_switches(switches or []))
-    raise typer.Exit(serve(flags))
+    raise typer.Exit(serve(flags, LogOptions(verbose, quiet, log_file, log_json)))
 
 
 @app.command("config")

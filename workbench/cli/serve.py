@@ -4,8 +4,10 @@ runs, the proxy alone.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
+from workbench.cli.exchangelog import ExchangeLog
 from workbench.cli.output import on_terminal, write
 from workbench.config.reading import read_settings
 from workbench.config.settings import Flags, Settings
@@ -14,13 +16,29 @@ from workbench.proxy.guard import check_settings
 from workbench.text import say
 
 
-def serve(flags: Flags) -> int:
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """What `serve` says of each exchange, and where; `file` None: on standard error."""
+
+    verbose: bool = False
+    quiet: bool = False
+    file: str | None = None
+    as_json: bool = False
+
+
+def serve(flags: Flags, log: LogOptions = LogOptions()) -> int:  # noqa: B008 - it is frozen
     """Run it. What is wrong with the settings is said before anything is opened."""
     settings = read_settings(flags)
     check_settings(settings)
     from workbench.proxy.server import serve as run
 
-    return run(settings, lambda url: _announce(settings, url))
+    if log.quiet and log.file is None:
+        return run(settings, lambda url: _announce(settings, url))
+    exchanges = ExchangeLog(log.file, as_json=log.as_json, verbose=log.verbose)
+    try:
+        return run(settings, lambda url: _announce(settings, url), exchanges.put)
+    finally:
+        exchanges.close()
 
 
 def _announce(settings: Settings, url: str) -> None:

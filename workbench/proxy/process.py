@@ -134,7 +134,7 @@ class ProxyChild:
         # A file and no pipe: what it says before its end is there even if nobody was reading.
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = await asyncio.create_subprocess_exec(
-            *child_command("workbench.cli.main", "serve", "--library", str(self.library), *self.flags),
+            *child_command("workbench.cli.main", "serve", "-q", "--library", str(self.library), *self.flags),
             stdin=asyncio.subprocess.PIPE,  # it ends when this ends
             stdout=asyncio.subprocess.PIPE,
             stderr=self._errors,

@@ -14,8 +14,9 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import httptools
 import uvicorn
@@ -134,22 +135,33 @@ _SWITCH = 0.0005
 _AFTER_GRACE = 5  # seconds for error events and tapes, once the grace period is over
 
 
-def serve(settings: Settings, announce: Callable[[str], None]) -> int:
-    """Run until a signal or a viewer says stop. `announce` gets the URL as soon as it can be used."""
+def serve(
+    settings: Settings,
+    announce: Callable[[str], None],
+    on_end: Callable[[Mapping[str, Any]], None] | None = None,
+) -> int:
+    """Run until a signal or a viewer says stop. `announce` gets the URL as soon as it can be used, `on_end`
+    the row of each exchange that has ended."""
     sock = bind(settings.listen, settings.port)
     sys.setswitchinterval(_SWITCH)
     # What goes wrong is on a tape, or said by us.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-    return uvloop.run(_serve(settings, sock, announce))
+    return uvloop.run(_serve(settings, sock, announce, on_end))
 
 
-async def _serve(settings: Settings, sock: socket.socket, announce: Callable[[str], None]) -> int:
+async def _serve(
+    settings: Settings,
+    sock: socket.socket,
+    announce: Callable[[str], None],
+    on_end: Callable[[Mapping[str, Any]], None] | None,
+) -> int:
     recorder = Recorder(
         settings.library,
         redact=settings.redact,
         queue_bytes=settings.queue_bytes,
         keep_days=settings.keep_days,
         keep_bytes=settings.keep_bytes,
+        on_end=on_end,
     )
     recorder.start()
     server = Server(settings, Proxy(settings, recorder), sock, announce)

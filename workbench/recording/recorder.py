@@ -179,6 +179,7 @@ class Recorder:
         queue_bytes: int = 64 << 20,
         keep_days: float = 30,
         keep_bytes: int = 2 << 30,
+        on_end: Callable[[Mapping[str, Any]], None] | None = None,
     ) -> None:
         self.library = library
         self.lost_lines = 0
@@ -186,7 +187,8 @@ class Recorder:
         self._lock = threading.Lock()
         self._backlog: Backlog[Item] = Backlog(queue_bytes)
         self._index_writer = IndexWriter(library, Keep(keep_days, keep_bytes))
-        self._tapes = OpenTapes(library, check_patterns(redact), self.lose, self._index_writer.put)
+        # `on_end` gets the row of each exchange that has ended, in the thread of the tapes.
+        self._tapes = OpenTapes(library, check_patterns(redact), self.lose, self._index_writer.put, on_end)
         self._thread = threading.Thread(target=self._run, name="tape writer", daemon=True)
         self._ready = threading.Event()
         self._busy_since: float | None = None

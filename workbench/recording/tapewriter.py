@@ -302,13 +302,19 @@ class OpenTapes:
     stands in `problem`; nothing is raised."""
 
     def __init__(
-        self, library: Path, patterns: Sequence[re.Pattern[str]], lose: Lose, publish: Publish
+        self,
+        library: Path,
+        patterns: Sequence[re.Pattern[str]],
+        lose: Lose,
+        publish: Publish,
+        on_end: Callable[[Mapping[str, Any]], None] | None = None,
     ) -> None:
         self.problem: str | None = None
         self._library = library
         self._patterns = patterns
         self._lose = lose
         self._publish = publish
+        self._on_end = on_end  # gets the row of an exchange that has ended, whether or not a disk takes it
         self._writers: dict[Recording, TapeWriter] = {}
         self._probed = 0.0
         self._waiting: deque[Item] = deque()  # beginnings of tapes, and what happened since
@@ -410,7 +416,12 @@ class OpenTapes:
         if item.missed[0]:
             writer.miss(now, item.t, *item.missed)
         writer.take(item.op, now, item.t, item.what)
+        if item.op == "end" and self._on_end is not None:
+            self._on_end(writer.row | self._name(item.recording))
         return True
+
+    def _name(self, recording: Recording) -> dict[str, Any]:
+        return {"id": recording.id, "path": recording.path.relative_to(self._library).as_posix()}
 
     def _end_without_summary(self, item: Item, now: float) -> None:
         """An end whose details cannot be recorded is still an end: nothing more comes to close this tape."""
@@ -451,8 +462,8 @@ class OpenTapes:
             if not writer.ended:
                 self._lose(1, 0)
         if writer.file.size:
-            path = recording.path.relative_to(self._library).as_posix()
-            self._publish(path, writer.row | {"id": recording.id, "path": path}, fresh or writer.over)
+            name = self._name(recording)
+            self._publish(name["path"], writer.row | name, fresh or writer.over)
 
     def _due(self, now: float, touched: dict[Recording, TapeWriter]) -> list[tuple[Recording, TapeWriter]]:
         again = bool(self.problem) and now - self._probed >= _PROBE_AGAIN
