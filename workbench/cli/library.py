@@ -47,7 +47,7 @@ def library_list(
         raise UserError("--limit is a number of tapes, 0 for all of them")
     moment = None if since is None else parse_moment(since, time.time())
     wanted = Filter(model, upstream, dialect, session, finding=finding, state=state, since=moment)
-    with Library(_folder(library)) as opened:
+    with Library(library_folder(library)) as opened:
         rows = opened.rows(wanted, limit + 1 if limit else None)
     shown = rows[:limit] if limit else rows
     if as_json:
@@ -64,7 +64,7 @@ def library_list(
 
 def library_rebuild(library: str | None = None) -> int:
     """Make the index anew from the tapes; the exit code is 1 when one of them cannot be read."""
-    folder = _folder(library)
+    folder = library_folder(library)
     if not (folder / TAPES).is_dir():
         raise UserError(f"there are no tapes in {folder}; --library names another folder")
     try:
@@ -82,7 +82,8 @@ def _as_json(row: Row, folder: Path) -> dict[str, Any]:
     return asdict(row) | {"verdict": judged, "file": str(folder.absolute() / row.path)}
 
 
-def _folder(library: str | None) -> Path:
+def library_folder(library: str | None) -> Path:
+    """The folder that a flag names, or the settings."""
     return read_settings(Flags(library=library)).library
 
 

@@ -11,10 +11,11 @@ from typer.core import TyperGroup
 
 from transformer.dialects import DEFAULT
 from workbench import __version__
+from workbench.cli.calls import library_calls
 from workbench.cli.config import config, init
 from workbench.cli.connect import Client, connect
 from workbench.cli.dialects import dialects
-from workbench.cli.library import State, library_list, library_rebuild
+from workbench.cli.library import State, library_folder, library_list, library_rebuild
 from workbench.cli.output import on_terminal, write
 from workbench.cli.prompt import Show, prompt
 from workbench.cli.serve import LogOptions, attach, serve, ui
@@ -347,6 +348,23 @@ def library_list_command(
             library, model, upstream, dialect, finding, session, since, state, limit, as_json=as_json
         )
     )
+
+
+@library_app.command("calls")
+def library_calls_command(
+    library: LibraryOption = None,
+    tool: Annotated[
+        str | None, pattern("--tool", "Of this tool; names may be patterns such as read*.")
+    ] = None,
+    session: Annotated[str | None, pattern("--session", "Of this session of the client's.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="WHEN", help="90s, 30m, 2h, 3d, today, 2026-11-01")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="0 for all.")] = 50,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """The calls in all tapes with their arguments and results, the newest first."""
+    raise typer.Exit(library_calls(library_folder(library), tool, session, since, limit, as_json))
 
 
 @library_app.command("rebuild")
