@@ -13,6 +13,7 @@ import importlib
 import os
 import re
 import signal
+import socket
 import sys
 import tempfile
 import threading
@@ -21,7 +22,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+from urllib.parse import urlsplit
 
+from workbench.config.settings import client_url
 from workbench.proxy.registration import Registration, registered
 
 # The same import path as here: with `-m` a file `secrets.py` in the user's folder would be ours.
@@ -51,6 +54,16 @@ def _watch_parent() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(_ORDERLY_END)
     os._exit(1)
+
+
+def is_listened_at(listen: str, port: int) -> bool:
+    """Whether a program takes connections where the proxy would listen."""
+    host = urlsplit(client_url(listen, port)).hostname
+    try:
+        with socket.create_connection((host, port), timeout=1):
+            return True
+    except OSError:
+        return False
 
 
 _URL = re.compile(r"https?://\S+/v1\b")

@@ -24,10 +24,10 @@ from workbench.replay.sources import Compose, Replayable
 from workbench.text import visible_text
 from workbench.ui.display import LONGEST, ControlFilter
 from workbench.ui.screens.edit import RewriteScreen
-from workbench.ui.screens.problem import proxy_died
+from workbench.ui.screens.problem import ProblemScreen, proxy_died
 from workbench.ui.screens.replay import ReplayScreen
 from workbench.ui.screens.stream import StreamScreen
-from workbench.ui.supervisor import Leave, ProxySupervisor
+from workbench.ui.supervisor import ProxySupervisor
 
 
 class WorkbenchApp(App[int]):
@@ -84,23 +84,34 @@ class WorkbenchApp(App[int]):
         return screen
 
 
+class _Leave(Exception):
+    """The user wants to go."""
+
+
 class LiveApp(WorkbenchApp):
     """With a proxy of its own, or the one that already runs for this library."""
 
     def __init__(self, flags: Flags) -> None:
         super().__init__(Path())
-        self._supervisor = ProxySupervisor(self, flags)
+        self._supervisor = ProxySupervisor(flags, self._ask)
 
     def begin(self) -> None:
         self._live()
 
     @work(group="proxy")
     async def _live(self) -> None:
-        with suppress(Leave):
+        with suppress(_Leave):
             settings = await self._supervisor.settings()
             screen = self.show_library(self._supervisor.library(settings))
             if settings is not None:
                 await self._supervisor.supervise(settings, screen.serving)
+
+    async def _ask(self, problem: ProblemScreen) -> str:
+        choice = await self.push_screen_wait(problem)
+        if choice == "quit":
+            self.exit(0)
+            raise _Leave
+        return str(choice)
 
     async def on_unmount(self) -> None:
         await self._supervisor.stop()

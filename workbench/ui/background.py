@@ -1,4 +1,4 @@
-"""Work beside the screen, in a thread that nobody has to wait for."""
+"""Work in a thread, while the screen goes on."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ T = TypeVar("T")
 
 
 def in_background(widget: Widget, work: Callable[[], T], done: Callable[[T], None]) -> None:
-    """Call `done` with what `work` gave, back in the screen's own thread, if the widget is still there.
+    """Call `done` with the result of `work`, in the screen's own thread, if the widget is still there.
 
-    A daemon thread and no worker of Textual: a template may loop for ever, and the program still has to end.
+    A daemon thread, not a worker of Textual: a template may loop for ever, and the program still has to end.
     """
     loop = asyncio.get_running_loop()
 

@@ -1,4 +1,4 @@
-"""Untrusted text on the screen: what would steer the terminal is shown, never obeyed.
+"""Untrusted text on the screen: what would control the terminal is shown, never obeyed.
 
 Nothing in Textual or Rich makes ESC, C1 controls, NUL or bidirectional characters harmless, and a plain `str`
 may be parsed as markup. So whatever comes from a stream, a tape or a file passes through here and leaves as
@@ -117,7 +117,7 @@ def shortened(pieces: Iterable[tuple[str, Style]], most: int) -> Iterator[tuple[
 
 
 def sentence(text: str, style: Style, width: int, most: int, fill: Style) -> list[Strip]:
-    """Prose of ours, broken between words."""
+    """A sentence of the workbench, broken between words."""
     lines = textwrap.wrap(visible_line(text), max(8, width)) or [""]
     if len(lines) > most:
         lines = [*lines[: most - 1], lines[most - 1][: width - 1] + "…"] if most else []

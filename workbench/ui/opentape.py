@@ -24,7 +24,7 @@ class OpenTape:
     def __init__(self) -> None:
         self.source: LineSource | None = None
         self.at: int | None = None
-        self.running = True  # somebody still writes the tape, if it has no end
+        self.running = True  # its writer is alive, so a tape without an end may get more
         self.verdict: Verdict | None = None
         self._judged_at = 0.0
         self.judged_steps = -1  # so many steps had been made when the verdict was given
@@ -53,7 +53,7 @@ class OpenTape:
 
     @property
     def progress(self) -> tuple[object, ...]:
-        """How much of it is known; whoever shows it draws anew when that is not what it was."""
+        """How much of it is known. When this changes, what is shown has to be drawn again."""
         source = self.source
         return (None, 0, None) if source is None else (source, source.done, source.problem)
 
@@ -85,7 +85,7 @@ class OpenTape:
         return changed
 
     def judge(self, player: Player) -> Verdict:
-        """A verdict looks at the whole answer: while that grows, now and then is enough."""
+        """A verdict looks at the whole answer: while the answer grows, twice a second is enough."""
         if self.verdict is None or self._is_due(player):
             self._judged_at, self.judged_steps = time.monotonic(), player.steps
             self.verdict = verdict(facts_of_player(player, live=self.running))
@@ -93,5 +93,5 @@ class OpenTape:
 
     def _is_due(self, player: Player) -> bool:
         if self.judged_steps == player.steps or (self.source is not None and self.source.behind):
-            return False  # nobody waits for a verdict on a half
+            return False  # a verdict on half a tape is of no use
         return not self.growing or time.monotonic() - self._judged_at > _JUDGE

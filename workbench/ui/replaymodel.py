@@ -1,10 +1,10 @@
 """The replay: which tape is open, where the cursor in time stands, and all that moves it.
 
-A key becomes a call of a method here. What comes of it goes out as a message to everybody who listens: the
-view draws, the screen tells. Nothing in here draws, asks or knows who listens.
+A key calls a method of the model. The model answers with messages to its listeners: the view draws, the
+screen notifies. The model itself neither draws nor asks, and it does not know who listens.
 
-No key waits for a long tape. The tape and the indexes over its steps are read in slices; a step that needs
-what is not read yet is made as soon as it is, and the position says “reading …” meanwhile.
+No key waits for a long tape. The tape and the indexes of its steps are read in slices. A step that needs a
+part that is not read yet is made once that part is read; until then the position bar says “reading …”.
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """The cursor stands at a step; it may be the same one as before, about which more is known now."""
+    """The cursor was put at a step, which may be the same one as before."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatusChanged:
-    """What is said beside the step: a speed, a variant, marks, that something is still read."""
+    """Something that is shown beside the step: the speed, the variant, the marks, “reading …”."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Which rows of a variant the original has not; one for each pane."""
+    """Which rows of a variant are not in the original; one item for each pane."""
 
     rows: Sequence[ChangedRows]
 
@@ -82,7 +82,7 @@ Work: TypeAlias = Callable[[], bool]  # False: more of the tape has to be read b
 
 
 class Background(Protocol):
-    """Calls `done`, back in the thread of the screen, with what `work` gave in a thread of its own."""
+    """Runs `work` in a thread, and calls `done` with its result in the thread of the screen."""
 
     def __call__(self, work: Callable[[], T], done: Callable[[T], None]) -> None: ...
 
@@ -94,7 +94,7 @@ class ReplayModel(OpenTape):
         super().__init__()
         self.background = background
         self.replayable: Replayable | None = None
-        self.byte: int | None = None  # one that somebody asked for
+        self.byte: int | None = None  # the byte of upstream that the user went to
         self.reason = ""  # why the cursor stands here
         self.breakpoints: list[Breakpoint] = []
         self.marked: tuple[int, ...] = ()  # the steps of the marks
@@ -102,9 +102,9 @@ class ReplayModel(OpenTape):
         self._variants: Variants | None = None
         self._timeline: Timeline | None = None
         self._playback = Playback()
-        self._run: object | None = None  # stands for the run to a breakpoint that is not over
-        self._waiting: Work | None = None  # what needs more of the tape than is read
-        self._trying: Sequence[Change] | None = None  # what a thread makes of the tape: it must not grow now
+        self._run: object | None = None  # the token of the run to a breakpoint; another one ends it
+        self._waiting: Work | None = None  # what needs a part of the tape that is not read yet
+        self._trying: Sequence[Change] | None = None  # a thread applies them; the tape must not grow now
         self._aim: Callable[[Player], int] | None = None  # a place that may not be there yet
         self._start: str | None = None  # where to begin once the tape is read
         self._changes: Sequence[Change] = ()  # to be tried once the tape is read
@@ -124,7 +124,7 @@ class ReplayModel(OpenTape):
         self._send(Notice(sentence, title, severity, seconds))
 
     def _change_status(self) -> None:
-        """Of a variant nothing can be noted; and marks are left out that the tape has not come to yet."""
+        """Marks belong to the original, and one may be in a part of the tape that has not come yet."""
         player = self.player
         noted = self._marks.marks if player is not None and not self.is_variant else ()
         found = (mark.found(player) for mark in noted if player is not None)
@@ -156,12 +156,12 @@ class ReplayModel(OpenTape):
 
     @property
     def growing(self) -> bool:
-        """A variant of what still grows is what had come when it was made."""
+        """A variant holds what had come when it was made; it does not grow."""
         return self.path is not None and super().growing
 
     @property
     def timeline(self) -> Timeline | None:
-        """What is known about its steps; made when the tape is there."""
+        """The steps of the tape; None until its first line is read."""
         player = self.player
         if player is None:
             return None
@@ -173,7 +173,7 @@ class ReplayModel(OpenTape):
 
     @property
     def loaded(self) -> bool:
-        """All that there is of it has been read."""
+        """All of the tape, as far as it is written, has been read."""
         return self._loaded is not None and self._loaded is self.source
 
     @property
@@ -191,11 +191,11 @@ class ReplayModel(OpenTape):
 
     @property
     def reading(self) -> bool:
-        """What is to be shown of the step, or where a key leads, is not known yet."""
+        """What belongs to the step, or the step that a key leads to, is not known yet."""
         return self._waiting is not None or self._is_behind(self.step + 1)
 
     def _is_behind(self, steps: int) -> bool:
-        """What a client makes of so many steps is not known yet."""
+        """Whether the index of the message has not come so far."""
         timeline = self.timeline
         return timeline is not None and timeline.assembly.known < steps
 
@@ -249,7 +249,7 @@ class ReplayModel(OpenTape):
         return -1 if self.at is None else self.at
 
     def move_to(self, step: int, byte: int | None = None, reason: str = "") -> None:
-        """To what was known when a step had been made; `reason` says why, if there is one to tell."""
+        """Show what was known when a step had been made; `reason` is shown with it."""
         self.reason, self._aim = reason, None
         player = self.player
         if player is None:
@@ -258,9 +258,9 @@ class ReplayModel(OpenTape):
         self._send(Moved())
 
     def aim(self, place: Callable[[Player], int]) -> None:
-        """Go to a place of a tape of which only the beginning may be there: to the place itself, once it is.
+        """Go to a place now, and again when all of the tape is read: only then may the place be there.
 
-        Whoever moves meanwhile wants to be somewhere else.
+        A move of the user in between cancels that.
         """
         player, source = self.player, self.source
         if player is not None:
@@ -307,7 +307,7 @@ class ReplayModel(OpenTape):
         return True
 
     def forget_byte(self) -> None:
-        """Somebody looks at something else now."""
+        """The user looks at something else now."""
         if self.byte is not None:
             self.byte = None
             self._send(StatusChanged())
@@ -318,7 +318,7 @@ class ReplayModel(OpenTape):
         return self.playing or self.searching or self._waiting is not None
 
     def halt(self) -> None:
-        """Nothing moves by itself while somebody does something."""
+        """Stop whatever moves the cursor: every other action of the user begins with this."""
         self._run = None
         moved = self.playing or self._waiting is not None
         self._playback.pause()
@@ -334,7 +334,7 @@ class ReplayModel(OpenTape):
 
     @property
     def speed(self) -> str:
-        """In words; nothing is said of the usual one while it stands still."""
+        """In words; empty while it stands still and the speed is that of the recording."""
         return self._playback.words if self.playing or self._playback.changed else ""
 
     def toggle_play(self) -> None:
@@ -350,7 +350,7 @@ class ReplayModel(OpenTape):
             if index is not None and index.known <= self.step and not index.catch_up(_ROWS):
                 return False
         if self.step >= player.steps - 1 and player.complete:
-            self.move_to(-1)  # from the end there is only the beginning to play
+            self.move_to(-1)  # at the end, playing begins again from the start
         self._playback.play(player, self.step, monotonic())
         self._change_status()
         return True
@@ -361,7 +361,7 @@ class ReplayModel(OpenTape):
         self._change_status()
 
     def advance(self) -> None:
-        """Play on up to now; to be called often."""
+        """Play on up to now; called for every frame."""
         if not self.playing:
             return
         before, source = self.step, self.source
@@ -409,7 +409,7 @@ class ReplayModel(OpenTape):
                     self._stop_at(hit)
                     return
                 await asyncio.sleep(0)
-            step = timeline.player.steps - 1  # so far it has looked
+            step = timeline.player.steps - 1  # the steps up to here have been searched
             if way < 0 or self.source is None or not self.source.behind:
                 break
             await asyncio.sleep(0)
@@ -423,7 +423,7 @@ class ReplayModel(OpenTape):
         self._tell(hit.words, 4, title="stopped")
 
     def set_breakpoint(self, text: str, number: int | None = None) -> None:
-        """A new one, or another one in place of one of them; UserError when the text is not a breakpoint."""
+        """Add one, or replace one by its number; UserError when the text is not a breakpoint."""
         one = parse(text)
         if number is not None:
             self.breakpoints[number] = one
@@ -453,7 +453,7 @@ class ReplayModel(OpenTape):
         return mark.note if mark is not None else ""
 
     def _open_marks(self, tape: Path | None) -> None:
-        """What is kept beside a tape. The samples are the package's: nothing is written beside them."""
+        """Read what is kept beside a tape. Samples belong to the package: nothing is written beside them."""
         self._marks = Marks(None if _is_sample(tape) else tape)
         if self._marks.problem is not None:
             self._warn(self._marks.problem)
@@ -482,7 +482,7 @@ class ReplayModel(OpenTape):
         self._save_marks()
         if self._marks.path is None:
             path = self.replayable.path if self.replayable is not None else None
-            what = "a built-in sample" if _is_sample(path) else "in no file"
+            what = "a built-in sample" if _is_sample(path) else "not in a file"
             self._tell(f"kept until you close it: this is {what}")
 
     def remove_mark(self, mark: Mark) -> None:
@@ -519,7 +519,7 @@ class ReplayModel(OpenTape):
         return self._trying is not None
 
     def is_ready(self) -> bool:
-        """Whether something can be tried now; why not, is told."""
+        """Whether a change can be tried now; if not, a notice says why."""
         if self.trying:
             what = "the change before this one is still being tried"
         elif self.source is not None and self.source.behind:
@@ -530,7 +530,7 @@ class ReplayModel(OpenTape):
         return False
 
     def attempt(self, changes: Sequence[Change]) -> None:
-        """See what becomes of it; the rows that come out otherwise are marked."""
+        """Show the tape with these changes; the rows that differ are marked."""
         player, variants = self.player, self._variants
         if player is None or variants is None or not changes or not self.is_ready():
             return
@@ -554,7 +554,7 @@ class ReplayModel(OpenTape):
         self._change_status()
 
     def _show_variant(self, before: Player, *, at_end: bool = False) -> None:
-        """The last one, or the original: at the same moment, though bytes and steps may be others now."""
+        """The last one, or the original, at the same moment; its bytes and steps may be different ones."""
         assert self._variants is not None
         step, source = self.step, self._variants.source()
         source.advance(_AT_ONCE)
@@ -573,7 +573,7 @@ class ReplayModel(OpenTape):
         self._change_status()
 
     def _compare(self) -> None:
-        """What is different in a variant, once all of it is there."""
+        """Find the rows of a variant that differ, once all of it is read."""
         source, variants = self.source, self._variants
         original = variants.original.player if variants else None
         player = self.player
@@ -593,7 +593,7 @@ class ReplayModel(OpenTape):
             self.attempt([cut_at(self.player, self.step, self.byte)])
 
     def join(self, read: int) -> None:
-        """A read with the next one. The cursor stands on what comes out of it: that comes with the second."""
+        """Join a read with the next one. Both come when the second came, so the cursor goes there."""
         self.halt()
         player = self.player
         if player is None or not self.is_ready():
@@ -606,16 +606,16 @@ class ReplayModel(OpenTape):
 
     @property
     def unsaved(self) -> bool:
-        """What is shown differs from every file there is of it."""
+        """What is shown is not in a file."""
         return self.player is not None and self._variants is not None and not self._variants.saved
 
     @property
     def rewritten(self) -> bool:
-        """Somebody wrote a text. A switch is quickly set again, a text is not."""
+        """The user edited a text: that is lost on closing, while a switch is quickly set again."""
         return any(isinstance(change, Retext) for change in self.changes)
 
     def save_variant(self) -> None:
-        """What was pasted or piped in is in no file yet, so that it is worth keeping as it is."""
+        """Write it as a tape. What was pasted or piped in can be saved even without a change."""
         self.halt()
         player, variants, changes = self.player, self._variants, self.changes
         path = self.replayable.path if self.replayable is not None else None

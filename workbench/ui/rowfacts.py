@@ -66,7 +66,7 @@ def _event_name(event: Event) -> str:
 
 
 def events_of(player: Player, item: Item) -> list[Event]:
-    """Those that hold a row's bytes, the first few of many; else the one with which it came."""
+    """The events that hold a row's bytes, the first few of many; else the event that the row came with."""
     if isinstance(item, int):
         return player.events_in(item)
     if isinstance(item, Line | Event):
@@ -159,7 +159,7 @@ def name_of(player: Player, pane: Pane, item: Item) -> str:
 
 
 def about(player: Player, pane: Pane, row: int) -> FactSheet:
-    """The row in words, the rule behind it, and where it comes from."""
+    """The row in words, the rule that made it, and where it comes from."""
     item = player.item(pane, row)
     sheet = FactSheet()
     if isinstance(item, Transition):
@@ -167,8 +167,8 @@ def about(player: Player, pane: Pane, row: int) -> FactSheet:
     elif isinstance(item, Finding):
         _say_finding(sheet, item.level, item.code, item.message)
         cause = None if isinstance(item, Check) else cause_of(player, item, player.rows(pane).refs[row])
-        if cause is not None:  # no rule of the table is behind a check
-            _say_rule(sheet, player, cause, "The rule behind it")
+        if cause is not None:  # a check has no rule of the table
+            _say_rule(sheet, player, cause, "The rule that led to it")
     elif isinstance(item, Delta):
         _say_delta(sheet, item)
         _say_cause(sheet, player, row)
@@ -210,7 +210,7 @@ def _say_cause(sheet: FactSheet, player: Player, row: int) -> None:
     while at is not None and at >= 0:
         cause = player.item(Pane.MACHINE, at)
         if isinstance(cause, Transition):
-            _say_rule(sheet, player, cause, "The rule behind it")
+            _say_rule(sheet, player, cause, "The rule that led to it")
             return
         at -= 1
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
-
-from textual.app import App
 
 from workbench.config.reading import read_settings
 from workbench.config.settings import Flags, Settings, default_library
 from workbench.errors import UserError
 from workbench.proxy.guard import check_settings
-from workbench.proxy.process import ChildError, ProcessExit, ProxyChild
+from workbench.proxy.process import ChildError, ProcessExit, ProxyChild, is_listened_at
 from workbench.proxy.registration import find_running, health_of
 from workbench.ui.screens.problem import (
     ProblemScreen,
@@ -28,21 +25,17 @@ from workbench.ui.screens.problem import (
 _PATIENCE = 3.0  # seconds that running answers have when the user leaves
 
 
-class Leave(Exception):
-    """The user wants to go."""
-
-
 class ProxySupervisor:
-    """One proxy for one library. What it asks, it asks on the app's screen."""
+    """One proxy for one library. `ask` shows a problem and gives the action that the user chose."""
 
-    def __init__(self, app: App[Any], flags: Flags) -> None:
-        self._app = app
+    def __init__(self, flags: Flags, ask: Callable[[ProblemScreen], Awaitable[str]]) -> None:
         self._flags = flags
-        self._port: int | None = None  # another one, by the user's choice
+        self._ask_user = ask
+        self._port: int | None = None  # another one, if the user chose that
         self.child: ProxyChild | None = None
 
     async def settings(self) -> Settings | None:
-        """What is configured. None: there is nothing to run, and the user wants to look all the same."""
+        """What is configured; None when that cannot be run and the user wants to look at the library only."""
         while True:
             try:
                 settings = read_settings(self._flags)
@@ -58,7 +51,7 @@ class ProxySupervisor:
         return Path(self._flags.library) if self._flags.library else default_library()
 
     async def supervise(self, settings: Settings, ready: Callable[[str], None]) -> None:
-        """Run it until the user leaves; `ready` gets its URL each time it comes up, "" when it is gone."""
+        """Run it until the user leaves; `ready` gets its URL each time it starts, and "" when it ends."""
         running = await asyncio.to_thread(find_running, settings.library)
         if running is not None:
             ready(running.url)
@@ -69,7 +62,7 @@ class ProxySupervisor:
             try:
                 url = await self.child.start()
             except ChildError as error:
-                if await self._ask(self._cannot_start(error, settings)) == "view":
+                if await self._ask(await self._cannot_start(error, settings)) == "view":
                     return
                 continue
             ready(url)
@@ -83,14 +76,14 @@ class ProxySupervisor:
         if self.child is not None:
             await self.child.stop(_PATIENCE)
 
-    def _cannot_start(self, error: ChildError, settings: Settings) -> ProblemScreen:
-        death = error.exit or ProcessExit(1, (str(error),))
-        if "is taken" in death.reason:
-            return port_taken(settings.port if self._port is None else self._port)
-        return proxy_died(death)
+    async def _cannot_start(self, error: ChildError, settings: Settings) -> ProblemScreen:
+        port = settings.port if self._port is None else self._port
+        if await asyncio.to_thread(is_listened_at, settings.listen, port):
+            return port_taken(port)
+        return proxy_died(error.exit or ProcessExit(1, (str(error),)))
 
     async def _check_health(self, url: str, settings: Settings) -> None:
-        """A proxy that runs may still have nobody to talk to, or nowhere to write."""
+        """A running proxy may still have no upstream that answers, or no library that can be written."""
         while (problem := await self._problem(url, settings)) is not None:
             if await self._ask(problem) == "view":
                 return
@@ -106,18 +99,15 @@ class ProxySupervisor:
         name = settings.default or next(iter(upstreams), "")
         state = upstreams.get(name)
         if state is None or state["reachable"] or name not in settings.upstreams:
-            return None  # a proxy that somebody else started may know others
+            return None  # a proxy that was started elsewhere may have other upstreams
         return unreachable_upstream(name, settings.upstreams[name].url, str(state["problem"]))
 
     async def _ask(self, screen: ProblemScreen) -> str:
-        """The user's choice: retry, restart, view; a port is taken note of."""
-        choice = await self._app.push_screen_wait(screen)
-        if choice == "quit":
-            self._app.exit(0)
-            raise Leave
+        """The action that the user chose; another port is for the next start."""
+        choice = await self._ask_user(screen)
         if choice == "port":
             self._port = 0
-        return str(choice)
+        return choice
 
     def _arguments(self) -> list[str]:
         flags = self._flags
@@ -131,5 +121,5 @@ class ProxySupervisor:
         return arguments
 
     def _environment(self) -> dict[str, str] | None:
-        """A token goes by the environment: arguments can be read by everybody on the machine."""
+        """The token goes into the environment: arguments can be read by everybody on the machine."""
         return {**os.environ, "WORKBENCH_TOKEN": self._flags.token} if self._flags.token else None

@@ -1,5 +1,5 @@
-"""What if: a tape with changes, one after the other, each of which can be taken back; and which change is
-meant at a place of the tape.
+"""Variants of a tape: changes made one after another, each of which can be undone; and which change is meant
+at a place of the tape.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from workbench.replay.player import Pane, Player
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Some changes at a time, and what they make of the exchange. To play that again costs less than to
-    keep it played: a player is many times as large as its tape."""
+    """Some changes, and the exchange with them. It is played anew whenever it is shown: a player takes many
+    times the memory of a script."""
 
     changes: tuple[Change, ...]
     script: Script
@@ -42,12 +42,12 @@ class Variants:
         return tuple(change for variant in self._made for change in variant.changes)
 
     def apply(self, player: Player, changes: Sequence[Change]) -> Script | UserError:
-        """What changes make of what is shown. It may take a while: call it in a thread."""
+        """What is shown, with changes. It may take a while: call it in a thread."""
         try:
             return apply(self.script(player), player, changes)
         except UserError as error:
             return error
-        except Exception as error:  # in a thread nobody else would hear of it
+        except Exception as error:  # in a thread it would go unnoticed
             return UserError(f"this change failed, which is a bug: {type(error).__name__}: {error}")
 
     def script(self, player: Player) -> Script:
@@ -117,7 +117,7 @@ def split_places(player: Player, read: int) -> range:
 
 
 def probable_split(player: Player, read: int, step: int) -> int:
-    """Where what the step is about begins inside the read, else in its middle."""
+    """The place inside the read where the bytes of the step begin, else the middle of the read."""
     places = split_places(player, read)
     inside = [byte for byte, _ in player.bytes_at(step) if byte in places]
     return inside[0] if inside else (player.starts[read] + player.read_end(read)) // 2

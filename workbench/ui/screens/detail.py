@@ -1,5 +1,5 @@
-"""Views of one row: all there is to know about it, why it is so in words, and how what was sent then
-differs from today.
+"""Views of one row: everything about it, an explanation in words, and how what was sent then differs from
+what would be sent today.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from workbench.ui.widgets.payload import HexDump
 from workbench.ui.widgets.textpane import TextPane
 
 Documents: TypeAlias = tuple[Document, Document, HexDump]
-_AT_ONCE = 20_000  # bytes that are read before a hand has left the key
+_AT_ONCE = 20_000  # bytes that are read within a few milliseconds
 _WAIT = Prose("reading …")
 
 
@@ -179,7 +179,7 @@ def explanation_sheet(why: Explanation) -> FactSheet:
 
 
 class DifferenceScreen(ViewScreen[None]):
-    """Only the first one: what comes behind it need not have anything to do with it."""
+    """Only the first one: what follows it may have other causes."""
 
     TITLE = "then and today"
     HELP = (

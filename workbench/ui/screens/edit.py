@@ -173,7 +173,7 @@ class EditScreen(Screen[Sent]):
             self._say(problem or self.problem or "", good=False)
             return
         if self.library is None:
-            self._say("this tape is in no library, so there is no proxy to send it through", good=False)
+            self._say("this tape is not in a library, so there is no proxy to send it through", good=False)
             return
         self._say("sending …", good=True)
         self._send(self.library, self._wish(text))
@@ -243,8 +243,8 @@ def check_template(text: str, dialect: str, tools: Any) -> tuple[str | None, str
 
 
 MOST = 400_000  # characters that can be edited without the screen becoming slow
-# The editor knows lines and nothing else: whatever it would take for the end of one, but for a line feed, is
-# one other character while it is in there.
+# The editor ends a line at each of these, while in a model's text only a line feed does. So each is replaced
+# by a character of the private range as long as the text is edited.
 _BREAKS = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 _PRIVATE = range(0xF0000, 0xFFFFE)
 
@@ -317,7 +317,7 @@ class RewriteScreen(Screen[str]):
 
 def disguise(text: str) -> tuple[Callable[[str], str], Callable[[str], str]]:
     """How to hide line ends from the editor, and how to bring them back."""
-    # A carriage return that somebody types is a line feed to the editor, so these only come from the text.
+    # The editor makes a line feed of a typed carriage return, so these only come from the text.
     used = set(text)
     free = (chr(code) for code in _PRIVATE if chr(code) not in used)
     pairs = dict(zip(_BREAKS, free, strict=False))

@@ -93,7 +93,7 @@ class ExchangeScreen(Screen[None]):
 
     @property
     def parts(self) -> tuple[RowPane, ...]:
-        """What tab goes round in."""
+        """The parts of the screen, in the order of tab."""
         return self.view.panes
 
     @property
@@ -105,7 +105,7 @@ class ExchangeScreen(Screen[None]):
         self.begin()
 
     def begin(self) -> None:
-        """Whatever a screen does first. Textual calls on_mount of every class: none could replace it."""
+        """What a screen does first. Textual calls the on_mount of every class, so none replaces another."""
 
     def on_resize(self, event: Resize) -> None:
         width = event.size.width
@@ -115,7 +115,7 @@ class ExchangeScreen(Screen[None]):
         self._show_focused()
 
     def did(self, action: str) -> None:
-        """Somebody used this: a guide may want to know."""
+        """The user did this; a guide may want to know."""
 
     def notify(
         self,
@@ -126,7 +126,7 @@ class ExchangeScreen(Screen[None]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Whoever holds a key down is told once. What is said is never markup: it may quote a stream."""
+        """A key that is held down is answered once. A message is never markup: it may quote a stream."""
         now, last = monotonic(), self._said
         if message == last[0] and now < last[1]:
             return
@@ -139,7 +139,7 @@ class ExchangeScreen(Screen[None]):
         self.look_at(next(part for part in self.parts if part.id == name))
 
     def action_turn(self, way: int) -> None:
-        """The parts in a circle; those that are not seen right now included."""
+        """The parts in a circle, hidden ones included."""
         at = next((at for at, part in enumerate(self.parts) if part is self.focused), -1)
         self.look_at(self.parts[(at + way) % len(self.parts)])
         self.did("pane")
@@ -161,7 +161,7 @@ class ExchangeScreen(Screen[None]):
             self._show(focused)
 
     def _show(self, part: RowPane) -> None:
-        """Where there is no room for all, this is the part that is seen."""
+        """Where there is room for one part only, this is the one that is shown."""
         for number, other in enumerate(self.parts):
             other.set_class(other is part, "-current")
             if other is part:
@@ -200,7 +200,7 @@ class ExchangeScreen(Screen[None]):
             text = pane.text(pane.cursor)
         else:
             return
-        # Half a character (a lone surrogate) is not to be had in UTF-8.
+        # A lone surrogate, which is half a character, cannot be written in UTF-8.
         self.app.copy_to_clipboard(text.encode("utf-8", "backslashreplace").decode())
         self.notify(f"copied {len(text):,} characters", timeout=2)
 
@@ -274,7 +274,7 @@ class ExchangeScreen(Screen[None]):
             self.did("why")
 
     def explanation(self) -> Explanation | None:
-        """Of the selected row; None, which is told, where there is nothing to explain."""
+        """Of the selected row; None, with a notice, where there is nothing to explain."""
         step = self.view.selected_step()
         if self.player is not None and step is not None:
             return explain_row(self.player, *self.player.place(step))

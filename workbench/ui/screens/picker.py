@@ -31,9 +31,9 @@ from workbench.ui.widgets.document import FactSheet
 from workbench.ui.widgets.rowpane import GroupedPane, RowPane
 from workbench.ui.widgets.textpane import TextPane
 
-UNKNOWN = "·"  # nobody has looked into it yet
+UNKNOWN = "·"  # it has not been looked into yet
 PROBLEMS = ("error", "warning")
-_NAMED = "files"  # the group of what was named on its own
+_NAMED = "files"  # the group of files that were named one by one
 _LONGEST_NAME = 34
 
 
@@ -73,7 +73,7 @@ class ReplayableList(GroupedPane):
                 self.count_level(number)
 
     def count_level(self, number: int) -> None:
-        """One of them is known, or known better than before."""
+        """An appraisal of one of them is new."""
         appraisal, counts = self.replayables[number].appraisal, self._tallies[self._folder(number)]
         counts[self._levels.get(number, "")] -= number in self._levels
         self._levels[number] = level = appraisal.level if appraisal is not None else ""
@@ -233,8 +233,8 @@ def _has_all(replayable: Replayable, wanted: Sequence[str]) -> bool:
 
 
 _WORDS = Question("/ ", "words of a name, of what is in it, or of a finding: unclosed path")
-_FRAME = 1 / 15  # seconds between two drawings of what was found out meanwhile
-_SELDOM = 0.3  # the same, when all have to be looked through for those that fit
+_FRAME = 1 / 15  # seconds between two drawings of new appraisals
+_SELDOM = 0.3  # the same while a filter is set: then all have to be filtered again
 
 
 class PickerScreen(Screen[int | None]):
@@ -249,7 +249,7 @@ class PickerScreen(Screen[int | None]):
     HELP = (
         "Everything that can be replayed, by folder: a sign that says how it ended, its name, what is in it. "
         "✖ something went wrong, ▲ something may be wrong, ✔ calls were converted, ● nothing special, "
-        "◌ it is still being written, · nobody has looked into it yet. "
+        "◌ it is still being written, · it has not been looked into yet. "
         "Below, or on the right, is more about the selected one, and how the model's text begins."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -277,7 +277,7 @@ class PickerScreen(Screen[int | None]):
     def __init__(
         self, replayables: Sequence[Replayable], chosen: int = 0, like: PickerScreen | None = None
     ) -> None:
-        """`like` is the picker as somebody left it: who goes through some of them wants the next of these."""
+        """`like` is the picker as it was left; its filter stays."""
         super().__init__()
         self.replayables = replayables
         self.filter: PickerFilter = like.filter if like is not None else PickerFilter()
@@ -285,8 +285,8 @@ class PickerScreen(Screen[int | None]):
         self.list.border_title = "What can be replayed"
         self.about = TextPane("About", id="about")
         self._first = chosen
-        self._kept = ""  # the words that count when the line closes
-        self._told: tuple[int | None, object] | None = None  # what is said, of what
+        self._kept = ""  # the words that the filter has once the line closes
+        self._told: tuple[int | None, object] | None = None  # what is shown in “About”, and its appraisal
         self._head = Static("", id="view-head", markup=False)
         self._prompt = PromptBar()
         self._appraiser = Appraiser(replayables, self.list.in_sight)
@@ -405,7 +405,7 @@ class PickerScreen(Screen[int | None]):
         self._prompt.ask(_WORDS, self._kept)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """What fits is seen while it is typed."""
+        """The list is filtered while the words are typed."""
         event.stop()
         if self._prompt.display and event.value != self.filter.words:
             self._filter(event.value)

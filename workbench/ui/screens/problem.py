@@ -96,7 +96,7 @@ class ProblemScreen(Screen[str]):
         self.action_choose((event.button.id or "").removeprefix("do-"))
 
     def action_scroll_text(self, pages: int) -> None:
-        """A page on, or back."""
+        """Scroll by a page."""
         text = self.query_one("#problem-text")
         text.scroll_relative(y=pages * max(1, text.size.height - 1), animate=False)
 
@@ -133,7 +133,7 @@ def unreachable_upstream(name: str, url: str, why: str) -> ProblemScreen:
     return ProblemScreen(
         "The model server does not answer",
         [
-            f"Nobody answers at {url}, the upstream {name}.",
+            f"Nothing answers at {url}, the upstream {name}.",
             _sentence(why),
             "Start the server, or correct its url in workbench.toml. Requests fail until then; whatever is "
             "recorded can be looked at.",
@@ -167,7 +167,7 @@ def read_only_library(library: Path, why: str) -> ProblemScreen:
 
 
 def proxy_died(death: ProcessExit) -> ProblemScreen:
-    """It came to an end that nobody wanted. Where it was told something impossible, it named the remedy."""
+    """It ended by itself. When it could not use its settings, it said what to change."""
     actions = (RESTART, OTHER_PORT, READ_ONLY, QUIT)
     if death.usage:
         told = [_sentence(death.reason), "Change that, then start it again."]

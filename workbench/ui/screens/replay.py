@@ -1,6 +1,6 @@
 """The replay screen: a debugger for streams, with a cursor in time that keys move or that plays by itself.
 
-Keys call methods of the model; what has to be asked before is asked here.
+Keys call methods of the model. Dialogs that a key needs first are opened here.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ KEYS: list[BindingType] = [
     Binding("u", "undo", "Undo", id="replay.undo", show=False,
             tooltip="Take the last change back"),
     Binding("S", "save_variant", "Save variant", id="replay.save", show=False,
-            tooltip="Write the variant, or what is in no file yet, as a new tape"),
+            tooltip="Write the variant, or what is not in a file yet, as a new tape"),
     Binding("D", "open('difference')", "Difference", id="replay.difference", show=False,
             tooltip="Where what the client got then is not what today's code would send"),
     Binding("colon", "goto", "Go to", id="replay.goto", key_display=":",
@@ -115,8 +115,8 @@ KEYS: list[BindingType] = [
 
 
 _FRAME = 1 / 30  # seconds between two steps of playing
-_TALL = 32  # lines, from which on there is room for much of the message
-_DIGITS = 15  # of a number that somebody may mean
+_TALL = 32  # lines; a lower terminal shows less of the message
+_DIGITS = 15  # that a typed number may have
 GOTO = Question("go to ", "a step (120, +10, 50%), a time (1.5s), a byte (@512), read 12, call 2, finding 3")
 BREAK = Question(
     "stop at ", "state:value rule:open* finding:unclosed* text:REGEX held>200ms held>100 tool:read"
@@ -153,7 +153,7 @@ class ReplayScreen(ExchangeScreen):
         pick: bool = False,
         pasted: bool = False,
     ) -> None:
-        """`pick`: which one is opened is asked first; `pasted`: what is open is nowhere else."""
+        """`pick`: the user is asked first which one to open; `pasted`: what is open is not in a file."""
         self.model = ReplayModel(partial(in_background, self))
         self.replay = ReplayView(self.model)
         super().__init__(self.replay, first_digit=1)
@@ -162,7 +162,7 @@ class ReplayScreen(ExchangeScreen):
         self.library = library
         self._pasted = pasted
         self._first = partial(self.open_number, number, at, changes) if not pick else self.action_pick
-        self._leaving = False  # somebody was told that a variant is not saved
+        self._leaving = False  # the user has been told that a variant is not saved
         self._picker: PickerScreen | None = None  # as it was left
         self.model.subscribe(self._hear)
 
@@ -188,7 +188,7 @@ class ReplayScreen(ExchangeScreen):
         self.set_class(part is self.replay.message, "-on-message")
         if part is self.replay.message:
             self.remove_class("-no-message")
-            self.call_after_refresh(self.replay.tell_position)  # it is not kept up while nobody sees it
+            self.call_after_refresh(self.replay.tell_position)  # it is not updated while it is hidden
 
     def _hear(self, message: ReplayMessage) -> None:
         match message:
@@ -218,7 +218,7 @@ class ReplayScreen(ExchangeScreen):
 
     @property
     def unsaved(self) -> bool:
-        """Whether a text would be lost that somebody wrote or pasted."""
+        """Whether a text would be lost that the user wrote or pasted."""
         return (self._pasted or self.model.rewritten) and self.model.unsaved
 
     def action_close(self) -> None:
@@ -254,7 +254,7 @@ class ReplayScreen(ExchangeScreen):
 
     def go_to_finding(self, way: int) -> bool:
         self.model.seek(Unit.FINDING, way)
-        return True  # the model tells where there is none
+        return True  # the model says itself that there is none
 
     def action_edge(self, end: int) -> None:
         if end:
@@ -281,7 +281,7 @@ class ReplayScreen(ExchangeScreen):
         self.model.move_to(event.step)
 
     def action_message(self) -> None:
-        """Where one part at a time is seen, it is the message or the machine."""
+        """Hide or show it; where one part fills the screen, change between the message and the machine."""
         message, machine = self.replay.message, self.view.panes[Pane.MACHINE]
         if self.focused is message or self.has_class("-narrow") or self.has_class("-zoomed"):
             self.look_at(machine if self.focused is message else message)
@@ -418,7 +418,7 @@ class ReplayScreen(ExchangeScreen):
         self.attempt([Split(int(number))])
 
     def _chosen_read(self) -> int | None:
-        """The read that is selected, or the last that has come; None, which is told: none has."""
+        """The read that is selected, or the last that has come; None, with a notice: none has come."""
         self.model.halt()
         player, pane = self.player, self.view.panes[Pane.UPSTREAM]
         if player is None:

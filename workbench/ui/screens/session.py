@@ -24,7 +24,7 @@ _SAID = {
     Trouble.ERROR: "the result looks like an error",
     Trouble.MISSING: "no result came back",
     Trouble.TWICE: "more than one result came back",
-    Trouble.ARGUMENTS: "the arguments are no JSON object",
+    Trouble.ARGUMENTS: "the arguments are not a JSON object",
 }
 
 
@@ -119,13 +119,13 @@ _SLICE, _PAUSE = 0.012, 0.02
 
 
 class SessionScreen(ViewScreen[Path]):
-    """Give it the tapes of a session. Its result is the tape of the chosen exchange, None when none was."""
+    """`tapes` are those of a session. Its result is the tape of the chosen exchange, None when none was."""
 
     TITLE = "the calls of a session"
     HELP = (
         "Every call of this session, in the order they were made; beside it the result that the client sent "
         "back with its next request. ✖ marks results that look like errors, results that never came, and "
-        "arguments that are no JSON. Enter opens the exchange in which the call was made."
+        "arguments that are not JSON. Enter opens the exchange in which the call was made."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open exchange", id="session.open",

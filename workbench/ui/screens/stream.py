@@ -87,7 +87,7 @@ class StreamScreen(ExchangeScreen):
         self.set_interval(_POLL, self._poll)
 
     def serving(self, url: str) -> None:
-        """A proxy runs: where clients find it. Empty: it does not any more."""
+        """The URL at which clients find the proxy; empty when it does not run any more."""
         self._url = url
         self._show_newer()
 
@@ -95,10 +95,10 @@ class StreamScreen(ExchangeScreen):
         newer = f"{self._list.newer} new ↑" if self._list.newer else ""
         self._list.border_subtitle = content(" · ".join(part for part in (newer, self._url) if part))
 
-    # -- a guide for somebody who is new here
+    # -- a guide for new users
 
     def guide(self, tips: Tips) -> None:
-        """A line that says what to do next; and the cursor goes to the fault."""
+        """Show a line that says what to do next, and put the cursor on the fault."""
         self._tips = tips
         self.view.prove = True
 
@@ -209,7 +209,7 @@ class StreamScreen(ExchangeScreen):
             self.choose(tape)
 
     def action_replay(self) -> None:
-        """From the selected row on step by step, even while the answer still comes."""
+        """Step through it from the selected row on, even while the answer still comes."""
         self._replay()
 
     def attempt(self, changes: Sequence[Change]) -> None:

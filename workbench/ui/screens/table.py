@@ -1,5 +1,5 @@
-"""The table screen: the dialect's transition table, a block for each state, the current row lit, with
-hits.
+"""The table screen: the dialect's transition table, a block for each state, the current row marked,
+with hits.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Full-screen views: what all share that open over another screen; the help on keys; a list to choose
-from.
-"""
+"""Views that open over another screen: what they share, the help on keys, a list to choose from."""
 
 from __future__ import annotations
 
@@ -186,7 +184,7 @@ class ViewScreen(Screen[T]):
             self._copy(pane.text(pane.cursor).strip(), "the line")
 
     def _copy(self, text: str, what: str) -> None:
-        # Half a character (a lone surrogate) is not to be had in UTF-8.
+        # A lone surrogate, which is half a character, cannot be written in UTF-8.
         self.app.copy_to_clipboard(text.encode("utf-8", "backslashreplace").decode())
         doubt = "; terminals may cut so long a text, C writes it to a file" if len(text) > _CLIPBOARD else ""
         self.notify(f"copied {what}, {len(text):,} characters{doubt}", timeout=3)
@@ -224,7 +222,7 @@ _SIGNS = (
 
 
 class HelpScreen(ViewScreen[None]):
-    """Made from the bindings that are active on the screen below, so it cannot say anything else."""
+    """Made from the bindings that are active on the screen below, so it is never out of date."""
 
     def __init__(self, below: Screen[Any]) -> None:
         super().__init__()
@@ -341,7 +339,7 @@ Deed: TypeAlias = Literal["choose", "add", "remove"]
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """What is to be done, and with which of the choices; -1: none of them."""
+    """What to do, and with which of the choices; -1: with none of them."""
 
     deed: Deed
     number: int

@@ -32,7 +32,7 @@ class PaneTabs(Static):
 
     @dataclass
     class Chosen(Message):
-        """Somebody clicked on a name."""
+        """The user clicked on a name."""
 
         number: int
 
@@ -96,7 +96,7 @@ class PromptBar(Horizontal):
 
     @dataclass
     class Entered(Message):
-        """Somebody typed something and pressed enter."""
+        """The user typed something and pressed enter."""
 
         text: str
 
@@ -179,7 +179,7 @@ class VerdictBar(Static):
         second = content(facts).stylize("$text-muted")
         if alarm:
             second = Content.assemble(content(alarm).stylize("bold $text-warning"), "  ", second)
-        # Its height is fixed: no reason to lay out the whole screen anew, twenty times a second.
+        # Its height is fixed: the screen need not be laid out again, twenty times a second.
         self.update(Content("\n").join([first, second]), layout=False)
 
 
@@ -191,10 +191,10 @@ class Signs:
     look: str
     steps: Sequence[int]
 
-    def within(self, first: int, behind: int) -> int | None:
-        """The first of them from `first` on, and before `behind`."""
+    def within(self, first: int, end: int) -> int | None:
+        """The first of them from `first` on, and before `end`."""
         at = bisect_left(self.steps, first)
-        return self.steps[at] if at < len(self.steps) and self.steps[at] < behind else None
+        return self.steps[at] if at < len(self.steps) and self.steps[at] < end else None
 
 
 class PositionBar(Widget):
@@ -207,7 +207,7 @@ class PositionBar(Widget):
 
     @dataclass
     class Chosen(Message):
-        """Somebody clicked on the bar."""
+        """The user clicked on the bar."""
 
         step: int
 
@@ -247,15 +247,15 @@ class PositionBar(Widget):
         if y == 0:
             words, alarm = self._look("words"), self._look("alarm")
             pieces = [(" ", words), (f"{self.alarm}  " if self.alarm else "", alarm), (self.words, words)]
-            if cell_len(f" {self.alarm}  {self.place}") > width:  # nobody would see where we are
+            if cell_len(f" {self.alarm}  {self.place}") > width:  # the position would be cut off
                 pieces = [(f" {self.place}  ", words), (self.alarm, alarm)]
             return strip_of(pieces, width, words)
         return Strip([self._cell(x, width) for x in range(width)], width)
 
     def _cell(self, x: int, width: int) -> Segment:
-        first, behind = self._share(x, width)
-        here = first <= max(self.step, 0) < behind
-        found = next((signs for signs in self.signs if signs.within(first, behind) is not None), None)
+        first, end = self._share(x, width)
+        here = first <= max(self.step, 0) < end
+        found = next((signs for signs in self.signs if signs.within(first, end) is not None), None)
         if found is not None:
             sign, look = found.sign, found.look
         else:
@@ -266,7 +266,7 @@ class PositionBar(Widget):
         return Segment(sign, style)
 
     def _share(self, x: int, width: int) -> tuple[int, int]:
-        """The steps of a cell: from the first of them to the one behind the last."""
+        """The steps of a cell: the first of them, and the one after the last."""
         return self.steps * x // max(1, width), self.steps * (x + 1) // max(1, width)
 
     # -- going there
@@ -279,7 +279,7 @@ class PositionBar(Widget):
 
     def step_at(self, x: int) -> int:
         """The step that a click on a cell means: a sign, where one stands there, else the cell's first."""
-        first, behind = self._share(x, self.size.width)
-        found = (signs.within(first, behind) for signs in self.signs)
+        first, end = self._share(x, self.size.width)
+        found = (signs.within(first, end) for signs in self.signs)
         step = next((step for step in found if step is not None), first)
         return self.steps - 1 if x >= self.size.width - 1 else step

@@ -15,7 +15,7 @@ Kind: TypeAlias = Literal["same", "changed", "removed", "added", "folded"]
 _SIDE_BY_SIDE = 110  # cells from which there is room for two columns
 _ROWS = 4  # of one line, before it is cut; opened it shows all
 _CONTEXT = 3
-# Comparing takes about lines times lines; what is beyond this is shown as removed and added.
+# Comparing costs lines times lines; where that is more, all lines are shown as removed and added.
 _MOST = 4_000_000
 _LONGEST = 20_000
 

@@ -27,7 +27,7 @@ class Document:
         self._work: Iterator[None] = iter(())
 
     def fit(self, width: int) -> bool:
-        """Begin anew for a width; False when it is the same as before, and nothing happens."""
+        """Lay it out for a width; False when the width is the same as before, and nothing is done."""
         width = max(width, _NARROWEST)
         if width == self._width:
             return False
@@ -148,7 +148,7 @@ class Prose(Source):
 
 
 def cuts(text: str, start: int, end: int, room: int) -> Iterator[tuple[int, int]]:
-    """A range as rows of at most `room` cells, cut behind a blank where there is one."""
+    """A range as rows of at most `room` cells, cut after a blank where there is one."""
     if start == end:
         yield start, end
     while start < end:

@@ -1,5 +1,5 @@
-"""The list of exchanges: by session, the newest first, each with its verdict, requests beside the
-conversation folded; and the catalogue that fills it, as far as a filter lets them through.
+"""The list of exchanges, by session, the newest first, each with its verdict; and the catalogue that fills
+it with those that a filter lets through. Requests beside the conversation are folded.
 """
 
 from __future__ import annotations
@@ -203,7 +203,9 @@ class Catalogue:
         self._version = -1
         self._unfolded = False
         self._looked_at = 0.0
-        self._decided: dict[str, tuple[int, bool]] = {}  # what only a tape could tell, and its size then
+        self._decided: dict[
+            str, tuple[int, bool]
+        ] = {}  # the answers of tapes that the filter had to look into, and their sizes then
         self._judged: dict[str, Judged] = {}
         self.rows: list[Row] = []  # all there are, whatever the filter
         self.undecided: list[Row] = []
@@ -221,7 +223,7 @@ class Catalogue:
         self._version = -1
 
     def poll(self) -> list[Entry] | None:
-        """The list anew; None when nothing has changed."""
+        """The list; None when nothing has changed."""
         try:
             if self._index is None:
                 self._index = Library(self.library)
@@ -236,7 +238,7 @@ class Catalogue:
         return self._entries(self.rows)
 
     def _may_have_died(self) -> bool:
-        """The writer of a running exchange cannot tell the index that it is no more."""
+        """The writer of a running exchange may have died without telling the index."""
         if time.monotonic() - self._looked_at < _LIVES:
             return False
         return any(row.state == "running" for row in self.rows)
@@ -259,11 +261,11 @@ class Catalogue:
             return answer
         size, known = self._decided.get(entry.row.path, (-1, False))
         if size != entry.row.size:
-            self.undecided.append(entry.row)  # what was known of a tape that has grown counts until then
+            self.undecided.append(entry.row)  # it has grown; until it is read again the old answer counts
         return known
 
     def decide(self, row: Row, tail: Tail) -> None:
-        """A tape has been read: now it can be told whether its exchange is one of those."""
+        """Note whether the filter lets the exchange of a tape through that has been read."""
         fits = self._filter is not None and tail.player is not None and self._filter.matches_tape(tail.player)
         self._decided[row.path] = row.size, fits
         self._version = -1

@@ -26,7 +26,7 @@ _INDENT = 2  # cells before what is opened
 
 
 def alarm(player: Player, paused_at: int | None, running: bool = True) -> str:
-    """A few words, or nothing. `running`: somebody still writes a tape that has no end."""
+    """A few words, or nothing. `running`: the writer of a tape without an end is alive."""
     if paused_at is not None:
         return f"PAUSED, {player.steps - 1 - paused_at} new steps (space goes on)"
     held = player.held_at(player.steps - 1) if running and not player.complete else None
@@ -104,10 +104,10 @@ class TapePane(RowPane):
         count = self.count()
         chosen = count - 1 if row is None or row >= count else row
         self._known = count
-        self._select(chosen, follow=True)  # nothing comes here that one could have missed
+        self._select(chosen, follow=True)  # in a replay no rows come that could be missed
 
     def scroll_rows(self, by: int) -> None:
-        """Whoever turns the wheel on at the end wants to see what comes."""
+        """Turning the wheel further at the end means: follow what comes."""
         top = self.top
         super().scroll_rows(by)
         if by > 0 and self.top == top and self.count() > self.size.height:
@@ -138,7 +138,7 @@ class TapePane(RowPane):
         return f" · {self.changed.count} changed{gone}"
 
     def mark_changed(self, changed: ChangedRows) -> None:
-        """This is a variant: which of its rows the original has not."""
+        """This is a variant; these of its rows are not in the original."""
         self.changed = changed
         self.show()
 
@@ -177,7 +177,7 @@ class TapePane(RowPane):
         return []
 
     def remark(self, item: Item) -> str:
-        """What is to be said about a row in words of ours."""
+        """A sentence about the row."""
         return ""
 
     # -- shared looks

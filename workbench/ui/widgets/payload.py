@@ -43,7 +43,7 @@ class JsonText(Source):
             if start < 0:
                 yield
                 continue
-            # One cell is for the blank behind the colon.
+            # One cell is for the blank after the colon.
             room = max(_STEP * 4, width - self._indent(depth) - 1)
             for number, (begin, stop) in enumerate(cuts(self.source, start, end, room)):
                 self._row(begin, stop)
@@ -60,7 +60,7 @@ class JsonText(Source):
         pieces: Pieces = [(indent + (f"{depth} " if depth > _DEEPEST else ""), "dim")]
         first = row
         while first and self._inside[first]:
-            # A long way up only for a long string: then what it is can be told without its beginning.
+            # Only a long string goes on for so many rows, so its beginning need not be looked for.
             first -= 1
             if row - first > 50:
                 return pieces + self._with_marks(self.starts[row], self.ends[row], "string")

@@ -43,7 +43,7 @@ class MessagePane(RowPane):
         if not self.display:
             return
         rows = rows_of(assembly, step)
-        if rows != self.rows:  # else somebody may be reading in it
+        if rows != self.rows:  # else the user may be reading in it
             self._replace(rows)
 
     def clear(self) -> None:
@@ -177,7 +177,7 @@ class ReplayView(ExchangeView):
         return None
 
     def _show_changes(self, rows: Sequence[ChangedRows]) -> None:
-        """What came out otherwise than in the original."""
+        """Mark the rows that differ from the original."""
         for pane, changed in zip(self.panes, rows, strict=True):
             pane.mark_changed(changed)
             self._subtitle(pane)
@@ -196,7 +196,7 @@ class ReplayView(ExchangeView):
             self.model.forget_byte()
 
     def show_row(self, pane: Pane, row: int) -> None:
-        """One that is still to come is gone to in time as well."""
+        """For a row that is still to come, the cursor in time goes there as well."""
         if row >= self.panes[pane].count():
             assert self.player is not None
             self.model.move_to(self.player.rows(pane).steps[row])
@@ -246,7 +246,7 @@ class ReplayView(ExchangeView):
         return f"{where} of {player.steps:,}"
 
     def _more(self, player: Player) -> Iterator[str]:
-        """What else is to be said about a place."""
+        """More about the step."""
         step = self.model.step
         if step < 0:
             return

@@ -32,8 +32,8 @@ _BACKED = {"cursor", "cursor-idle", "related", "mark"}  # components with a back
 class RowPane(Widget, can_focus=True):
     """One row is one line, but for the selected one, which may open below itself.
 
-    No `virtual_size` and no children: setting the one lays out the whole screen anew, the others cost
-    memory. So a hundred thousand rows are as cheap as ten.
+    It has neither a `virtual_size`, which lays out the whole screen again whenever it is set, nor children,
+    which cost memory. So a hundred thousand rows are as cheap as ten.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -43,7 +43,7 @@ class RowPane(Widget, can_focus=True):
         "row--call-0", "row--call-1", "row--call-2", "row--call-3", "row--call-4", "row--call-5",
     }  # fmt: skip
     DEFAULT_CLASSES = "rowpane"
-    NAME: ClassVar[str] = ""  # for whoever lists the parts of a screen
+    NAME: ClassVar[str] = ""  # in a list of the parts of a screen
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "move(1)", "Down", id="row.down", show=False, tooltip="The next row"),
         Binding("up,k", "move(-1)", "Up", id="row.up", show=False, tooltip="The previous row"),
@@ -180,7 +180,7 @@ class RowPane(Widget, can_focus=True):
         return follows
 
     def show(self) -> None:
-        """Draw it anew."""
+        """Draw it again."""
         self._arrange()
         self.refresh()
 
@@ -371,8 +371,8 @@ class GroupedPane(RowPane):
         if not count:
             return
         row = max(0, min(row, count - 1))
-        ahead, behind = range(row, count), range(row, -1, -1)
-        for at in chain(ahead, behind) if row >= self.cursor else chain(behind, ahead):
+        down, up = range(row, count), range(row, -1, -1)
+        for at in chain(down, up) if row >= self.cursor else chain(up, down):
             if not self.is_heading(at):
                 super().go(at, tell=tell)
                 self.follow = False

@@ -41,7 +41,7 @@ class TextPane(RowPane):
     # -- the document
 
     def show_document(self, document: Document) -> None:
-        """Show another one, from the row on that it is about."""
+        """Show another one, beginning with the row that it is about."""
         self.document = document
         self._lay_out()
 
@@ -82,7 +82,7 @@ class TextPane(RowPane):
         return self._timer is not None
 
     def _on_resize(self, event: events.Resize) -> None:
-        """A share of the way down stays the same share."""
+        """The cursor stays as far down, as a share of all rows, as it was."""
         share = self.cursor / max(1, self.count())
         if self.size.width > 1 and self.document.fit(self.size.width - 1):
             self._lay_out()

@@ -151,7 +151,7 @@ def test_a_finding_with_its_advice_and_its_rule():
     async def look() -> None:
         row = row_of(player, Pane.MACHINE, Finding)
         async with shown(DetailScreen(player, Pane.MACHINE, row), (200, 50)) as app:
-            assert app.sees("✖ error: unclosed-parameter", "What to do", "The rule behind it", "give up")
+            assert app.sees("✖ error: unclosed-parameter", "What to do", "The rule that led to it", "give up")
             assert app.sees("<path>", "[3c 70 61 74 68 3e]"), "its characters in the JSON and its bytes"
             await app.press("right")
             assert app.sees("Machine row 14 of 14")
@@ -183,7 +183,7 @@ def test_a_delta_as_the_client_gets_it_and_the_event_it_comes_from():
     async def look() -> None:
         row = row_of(player, Pane.CLIENT, Delta, kind="call")
         async with shown(DetailScreen(player, Pane.CLIENT, row)) as app:
-            assert app.sees('"name": "read_file"', '"type": "function"', "The rule behind it")
+            assert app.sees('"name": "read_file"', '"type": "function"', "The rule that led to it")
             await app.press("2", "end")
             assert app.sees('"content"')
 

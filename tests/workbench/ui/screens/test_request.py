@@ -238,7 +238,7 @@ def test_without_a_proxy_it_says_so(tmp_path: Path):
             await app.until(lambda: app.sees(said), "the sentence")
 
     run(look(tmp_path, "no proxy runs for this library"))
-    run(look(None, "this tape is in no library"))
+    run(look(None, "this tape is not in a library"))
 
 
 @pytest.fixture(scope="module")
