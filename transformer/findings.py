@@ -106,6 +106,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "empty-section": Entry(
         "info", "{token} begins a section without any call: its tokens were dropped, other text in it stays"
     ),
+    "thought-split": Entry("info", "{tag} marks a thought", "; ", "the client gets that as reasoning"),
     "dialect-chosen": Entry("info", "from here on the answer is read as {dialect}, because {why}"),
     # the stream around it
     "bad-json-event": Entry("error", "an event is not JSON ({reason}) and was not passed on: {excerpt}"),

@@ -16,6 +16,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "finish_reason": ("rewrite", "upstream"),
     "text_channel": ("same", "content"),
     "convert": ("tools", "always"),
+    "in_think": ("call", "text"),
+    "reasoning": ("keep", "split"),
 }
 CHANNELS = ("content", "reasoning")
 
@@ -38,6 +40,8 @@ class Policy:
     channels: tuple[str, ...] | None = None
     text_channel: str | None = None
     convert: str | None = None  # whether a request must offer tools
+    in_think: str | None = None  # what a call inside <think> is
+    reasoning: str | None = None  # whether <think> of the content becomes reasoning_content
     max_call_bytes: int | None = None
 
     def __post_init__(self) -> None:
@@ -79,6 +83,8 @@ USUAL = Policy(
     finish_reason="rewrite",
     text_channel="same",
     convert="tools",
+    in_think="text",
+    reasoning="keep",
     max_call_bytes=16 << 20,
 )
 

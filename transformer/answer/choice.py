@@ -10,6 +10,7 @@ import orjson
 
 from transformer.answer.auto import AutoMachine
 from transformer.answer.setting import Setting, call_ids
+from transformer.answer.thoughts import ThoughtFilter, ThoughtSplitter
 from transformer.frontends.writer import ClientWriter
 from transformer.journal import Journal, Text
 from transformer.jsonscan import JsonScanner
@@ -59,6 +60,7 @@ class CallIds:
 
 
 CUT = ("length", "content_filter")
+_THOUGHT = ("reasoning_content",)
 _NOTHING = (None, "")
 
 
@@ -178,12 +180,14 @@ class Choice:
 
     __slots__ = (
         "_fields",
+        "_filters",
         "_ids",
         "_left_out",
         "_machines",
         "_natives",
         "_natives_alone",
         "_offsets",
+        "_splitter",
         "_whole",
         "calls",
         "client",
@@ -224,6 +228,8 @@ class Choice:
         self._machines: dict[str, Machine | None] = {}
         self._fields: dict[str, tuple[str, ...]] = {}
         self._offsets: dict[str, int] = {}
+        self._filters: dict[str, ThoughtFilter] = {}  # by channel: what keeps its thoughts from its machine
+        self._splitter: ThoughtSplitter | None = None  # where thoughts of the content become reasoning
         self._ids = CallIds(setting)
         self.message = None if journal.keep == "none" else Message()
         self._whole: dict[int, JsonScanner] = {}  # where there is no message: arguments on their way
@@ -252,7 +258,11 @@ class Choice:
             self._offsets[channel] = start + len(text)
             self._say(channel, fields, start, text)
             return
-        machine.feed(text)
+        thoughts = self._filters.get(channel)
+        if thoughts is None:
+            machine.feed(text)
+        else:
+            thoughts.feed(machine, text)
         if machine.out:
             self._deliver(machine)
 
@@ -262,6 +272,11 @@ class Choice:
         self._offsets[channel] = 0
         if not self.setting.converts or parsed not in (self.policy.channels or ()):
             return None
+        if channel == "content":
+            if self.policy.in_think == "text" and not (self.dialect.has_thoughts or self.dialect.chooses):
+                self._filters[channel] = ThoughtFilter()
+            if self.policy.reasoning == "split":
+                self._splitter = ThoughtSplitter()
         kind = AutoMachine if self.dialect.chooses else Machine
         return kind(self.dialect, self, channel)
 
@@ -271,10 +286,18 @@ class Choice:
 
     def end(self) -> None:
         """The answer is over: whatever is held back now finds its fate."""
-        for machine in self._machines.values():
+        for channel, machine in self._machines.items():
             if machine is not None and not self.refused:
+                if channel in self._filters:
+                    self._filters[channel].finish(machine)
                 machine.finish()
                 self._deliver(machine)
+                self._end_thought(channel, machine)
+
+    def _end_thought(self, channel: str, machine: Machine) -> None:
+        if self._splitter is not None and channel == "content":
+            for said in self._splitter.rest(machine.pos):
+                self._say(channel, _THOUGHT if said.thought else ("content",), said.start, said.text)
 
     @property
     def has_complete_call(self) -> bool:
@@ -351,8 +374,7 @@ class Choice:
             if isinstance(op, Arguments):
                 self._arguments(channel, op)
             elif isinstance(op, Piece):
-                fields = ("content",) if self.policy.text_channel == "content" else self._fields[channel]
-                self._say(channel, fields, op.start, op.text)
+                self._prose(channel, op)
             elif isinstance(op, Begin):
                 self._begin(channel, op)
             elif isinstance(op, Refusal):
@@ -361,6 +383,18 @@ class Choice:
             else:
                 self._complete(m, op)
         m.out.clear()
+
+    def _prose(self, channel: str, op: Piece) -> None:
+        fields = ("content",) if self.policy.text_channel == "content" else self._fields[channel]
+        if self._splitter is None or channel != "content":
+            self._say(channel, fields, op.start, op.text)
+            return
+        for said in self._splitter.parts(op.start, op.text):
+            if said.is_tag:
+                span = self._span(channel, said.start, said.start + len(said.text))
+                self.journal.found("thought-split", span, tag=said.text)
+            else:
+                self._say(channel, _THOUGHT if said.thought else fields, said.start, said.text)
 
     def _say(self, channel: str, fields: tuple[str, ...], start: int, text: str) -> None:
         self.said = True
@@ -494,6 +528,8 @@ class Choice:
         twin.client, twin.journal, twin.number = client, journal, number
         twin._fields, twin._offsets, twin._ids = dict(self._fields), dict(self._offsets), self._ids.clone()
         twin._left_out = set(self._left_out)
+        twin._filters = {channel: one.clone() for channel, one in self._filters.items()}
+        twin._splitter = None if self._splitter is None else self._splitter.clone()
         twin._whole = {index: whole.clone() for index, whole in self._whole.items()}
         twin._natives, twin._natives_alone = dict(self._natives), self._natives_alone.clone()
         twin._machines = {c: None if m is None else m.clone(twin) for c, m in self._machines.items()}

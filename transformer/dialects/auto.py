@@ -39,6 +39,7 @@ AUTO = Dialect(
         calls="all",
         arguments="whole",
         after_call="keep",
+        in_think="call",
         channels=("content", "reasoning"),
     ).over(USUAL),
     states=tuple(State),

@@ -76,6 +76,7 @@ GLM = Dialect(
         calls="all",
         arguments="whole",
         after_call="keep",
+        in_think="call",  # the model ends its thoughts with a call
         channels=("content", "reasoning"),  # servers that part the reasoning put calls there, too
     ).over(USUAL),
     **tag_grammar(SPELLING),

@@ -142,6 +142,7 @@ QWEN3_CODER = Dialect(
         calls="all",
         arguments="whole",
         after_call="keep",
+        in_think="call",  # the model ends its thoughts with a call
         channels=("content",),
     ).over(USUAL),
     **tag_grammar(SPELLING),

@@ -199,6 +199,7 @@ class Dialect:
     holds: Callable[[Machine, str, int], bool] = always
     leftover: Callable[[Machine, str], StrEnum] | None = None  # a beginning of a token at the end
     converts: bool = True  # False: the answer's bytes go on as they come
+    has_thoughts: bool = False  # its table knows <think> itself
     chooses: bool = False  # it only looks for the dialect that the answer really speaks
     openers: Callable[[Mapping[str, Tool]], tuple[str, ...]] | None = None  # literal beginnings of a call
     fenced: bool = False  # where a call stands in Markdown makes a difference
@@ -249,6 +250,7 @@ class Dialect:
 
 # -- the machine
 
+THOUGHT = "thought"  # a thought that the machine was kept away from
 TOO_LONG = "too long"  # the machine's own way out, which is in no table
 
 
@@ -336,6 +338,28 @@ class Machine:
         self.pos += size
         self.prev = text[-1]
         loop(self, text, "")
+
+    def pass_by(self, text: str) -> None:
+        """Text that nothing is to be read in; no call is open."""
+        self.pos += len(text)
+        self.prev = text[-1]
+        self.say(text)
+        if self._journal.all:
+            span = self.span(self.pos - len(text), self.pos)
+            why = "nothing in a thought is read as a call"
+            self._journal.stepped(
+                span,
+                self.state,
+                self._text,
+                THOUGHT,
+                self.state,
+                text,
+                self.held,
+                None,
+                Effect.PROSE,
+                "",
+                why,
+            )
 
     def finish(self) -> None:
         """The answer is over. An action may ask to look at some text again, knowing that."""

@@ -102,6 +102,7 @@ ADVICE: Mapping[str, str] = {
         "Nothing needs to be done. If the model meant a call, the text around this place shows what it "
         "wrote instead."
     ),
+    "thought-split": "Nothing needs to be done: the policy reasoning = split wants it so.",
     "dialect-chosen": (
         "Nothing needs to be done. Set the dialect for this upstream if the choice is always the same: then "
         "nothing has to be recognised."

@@ -266,6 +266,7 @@ POLICIES: list[dict[str, Any]] = [
     {"malformed": "repair"},
     {"arguments": "stream"},
     {"unknown_tools": "text"},
+    {"in_think": "call"},
     {"unknown_tools": "error"},
     {"max_call_bytes": 40},
     {"max_call_bytes": 40, "arguments": "stream"},

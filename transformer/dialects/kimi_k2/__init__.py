@@ -578,6 +578,7 @@ KIMI_K2 = Dialect(
         calls="all",
         arguments="stream",
         after_call="keep",
+        in_think="call",  # the model ends its thoughts with a call
         channels=("content", "reasoning"),
     ).over(USUAL),
     states=tuple(State),

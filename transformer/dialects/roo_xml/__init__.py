@@ -172,6 +172,11 @@ def is_tool(m: Machine, name: str) -> bool:
     return m.line or (not m.markdown.quoted and (m.markdown.leads or not m.markdown.fenced))
 
 
+@guard("it is an offered tool's, at the start of a line, and the policy takes calls in thoughts")
+def calls_in_thought(m: Machine, name: str) -> bool:
+    return m.choice.policy.in_think == "call" and is_tool_on_line.holds(m, name)
+
+
 @guard("it is an offered tool's, at the start of a line")
 def is_tool_on_line(m: Machine, name: str) -> bool:
     return m.line and m.tool(name) is not None
@@ -470,7 +475,10 @@ TRANSITIONS = table(
         ),
         S.THINKING: (
             {
-                T.OPEN: [Rule(S.THINKING, E.PROSE, thought_of_call, "a call that is only thought of", is_tool_on_line)],
+                T.OPEN: [
+                    Rule(S.CALL, _BEGIN, begin_call, "a thought may call here", calls_in_thought),
+                    Rule(S.THINKING, E.PROSE, thought_of_call, "a call that is only thought of", is_tool_on_line),
+                ],
                 T.CLOSE: [Rule(S.TEXT, E.PROSE, prose, "the thought is over", ends_thought)],
                 T.END: _OVER,
             },
@@ -663,6 +671,7 @@ ROO_XML = Dialect(
     tokens_in_words=TOKENS,
     waits_for=WAITS_FOR,
     fenced=True,
+    has_thoughts=True,
     writer=tag_writer(SYNTAX, "\n\n"),
     template=packaged_template("roo_xml.jinja"),
     taught_by=(

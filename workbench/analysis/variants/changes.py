@@ -130,6 +130,8 @@ _ABOUT: Mapping[str, str] = {
     "channels": "where calls are looked for",
     "text_channel": "where the text around a call goes",
     "convert": "whether answers are converted when the request offers no tools",
+    "in_think": "what a call inside <think> is",
+    "reasoning": "whether <think> of the content becomes reasoning",
     "max_call_bytes": "the longest call: a number of bytes such as 65536 or 16MiB",
 }
 _NOWHERE = "none"

@@ -1,0 +1,120 @@
+"""Thoughts in the content: `<think>…</think>`, where models write down what they only think of.
+
+Two things may be wanted of them: that no call in them counts (`in_think: text`), and that the client gets them
+as reasoning (`reasoning: split`), for servers that do not part the two themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from transformer.parser.machine import Machine, beginnings
+
+_OPEN = re.compile("<think(?:ing)?>")
+_CLOSE = re.compile("</think(?:ing)?>")
+_OPENS = re.compile(rf"(?:{beginnings('<think>', '<thinking>')})\Z")
+_CLOSES = re.compile(rf"(?:{beginnings('</think>', '</thinking>')})\Z")
+
+
+class _Tags:
+    """Finds the tags in a text that comes in pieces; what may become one is kept back."""
+
+    __slots__ = ("inside", "rest")
+
+    def __init__(self) -> None:
+        self.inside = False
+        self.rest = ""
+
+    def parts(self, text: str) -> Iterator[tuple[str, bool]]:
+        """The pieces of a text, and whether each is a tag; the caller says what a tag does to `inside`."""
+        text, self.rest = self.rest + text, ""
+        while text:
+            found = (_CLOSE if self.inside else _OPEN).search(text)
+            if found is None:
+                at = text.rfind("<")
+                begun = at >= 0 and (_CLOSES if self.inside else _OPENS).match(text, at) is not None
+                text, self.rest = (text[:at], text[at:]) if begun else (text, "")
+                if text:
+                    yield text, False
+                return
+            if found.start():
+                yield text[: found.start()], False
+            text = text[found.end() :]
+            yield found[0], True
+
+    def copied(self) -> _Tags:
+        twin = _Tags()
+        twin.inside, twin.rest = self.inside, self.rest
+        return twin
+
+
+class ThoughtFilter:
+    """Keeps the thoughts of a channel away from its machine, in which a tag inside a call is only data."""
+
+    __slots__ = ("_tags",)
+
+    def __init__(self) -> None:
+        self._tags = _Tags()
+
+    def feed(self, machine: Machine, text: str) -> None:
+        machine.received += len(text)
+        for part, is_tag in self._tags.parts(text):
+            self._pass_on(machine, part, is_tag)
+
+    def finish(self, machine: Machine) -> None:
+        if self._tags.rest:
+            rest, self._tags.rest = self._tags.rest, ""
+            self._pass_on(machine, rest, False)
+
+    def _pass_on(self, machine: Machine, part: str, is_tag: bool) -> None:
+        if self._tags.inside and not is_tag:
+            machine.pass_by(part)
+            return
+        machine.received -= len(part)
+        machine.feed(part)
+        if is_tag:
+            self._tags.inside = not self._tags.inside and machine.call is None
+
+    def clone(self) -> ThoughtFilter:
+        twin = ThoughtFilter()
+        twin._tags = self._tags.copied()
+        return twin
+
+
+class Said(NamedTuple):
+    """A piece of the content, a thought in it, or the tag of a thought."""
+
+    start: int
+    text: str
+    thought: bool
+    is_tag: bool = False
+
+
+class ThoughtSplitter:
+    """Parts the prose of the content into what is said and what is thought; the tags are markup."""
+
+    __slots__ = ("_tags",)
+
+    def __init__(self) -> None:
+        self._tags = _Tags()
+
+    def parts(self, start: int, text: str) -> Iterator[Said]:
+        start -= len(self._tags.rest)
+        for part, is_tag in self._tags.parts(text):
+            if is_tag:
+                self._tags.inside = not self._tags.inside
+            yield Said(start, part, self._tags.inside, is_tag)
+            start += len(part)
+
+    def rest(self, end: int) -> Iterator[Said]:
+        """At the end of the answer: what was only the beginning of a tag."""
+        rest, self._tags.rest = self._tags.rest, ""
+        if rest:
+            yield Said(end - len(rest), rest, self._tags.inside)
+
+    def clone(self) -> ThoughtSplitter:
+        twin = ThoughtSplitter()
+        twin._tags = self._tags.copied()
+        return twin
