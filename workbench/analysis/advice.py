@@ -102,6 +102,10 @@ ADVICE: Mapping[str, str] = {
         "Nothing needs to be done. If the model meant a call, the text around this place shows what it "
         "wrote instead."
     ),
+    "format-with-tools": (
+        "A server that forces this format cannot write a call. Leave response_format out of requests that offer "
+        "tools, or let the workbench drop it for this upstream."
+    ),
     "thought-split": "Nothing needs to be done: the policy reasoning = split wants it so.",
     "dialect-chosen": (
         "Nothing needs to be done. Set the dialect for this upstream if the choice is always the same: then "
