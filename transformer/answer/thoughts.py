@@ -1,7 +1,7 @@
 """Thoughts in the content: `<think>…</think>`, where models write down what they only think of.
 
-Two things may be wanted of them: that no call in them counts (`in_think: text`), and that the client gets them
-as reasoning (`reasoning: split`), for servers that do not part the two themselves.
+Two things may be wanted of them: that no call in them counts (`in_think: text`), and that the client gets
+them as reasoning (`reasoning: split`), for servers that do not part the two themselves.
 """
 
 from __future__ import annotations

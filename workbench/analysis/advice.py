@@ -103,8 +103,8 @@ ADVICE: Mapping[str, str] = {
         "wrote instead."
     ),
     "format-with-tools": (
-        "A server that forces this format cannot write a call. Leave response_format out of requests that offer "
-        "tools, or let the workbench drop it for this upstream."
+        "A server that forces this format cannot write a call. Leave response_format out of requests that "
+        "offer tools, or let the workbench drop it for this upstream."
     ),
     "thought-split": "Nothing needs to be done: the policy reasoning = split wants it so.",
     "dialect-chosen": (

@@ -325,7 +325,8 @@ RULES: tuple[Rule, ...] = (
 # Findings that are never the verdict: each is a detail, or about a request that was answered all the same.
 NOTES = frozenset(
     """
-    dialect-chosen thought-split format-with-tools field-not-sent item-not-carried part-not-carried tool-left-out
+    dialect-chosen thought-split format-with-tools
+    field-not-sent item-not-carried part-not-carried tool-left-out
     generated-id choice-not-carried field-not-carried text-after-call stray-token empty-section
     unknown-event event-after-end broke-after-end duplicate-tool tool-not-understood no-properties
     name-not-carried name-collides tool-prompt-present calls-without-tools result-without-call

@@ -1,4 +1,4 @@
-"""Thoughts in the content: whether calls in them count, and whether they become reasoning (docs/spec.md, 6)."""
+"""Thoughts in the content: whether calls in them count, whether they become reasoning (docs/spec.md, 6)."""
 
 from __future__ import annotations
 
