@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from transformer.policy import Policy, PolicyError
+from transformer.policy import CHOICES, Policy, PolicyError
 from transformer.request.prompt import BUILTIN_TEMPLATES
 from workbench.errors import UserError
 from workbench.tape.recipe import known_dialect
@@ -251,6 +251,12 @@ def _choice(value: Any) -> str | None:
     return None if _text(value) == "omit" else _text(value)
 
 
+def _convert(value: Any) -> str:
+    if value not in CHOICES["convert"]:
+        raise Unfit
+    return _text(value)
+
+
 # -- how a text becomes a value, and a value a text
 
 
@@ -298,6 +304,7 @@ NAME = Kind("the name of an upstream", _text)
 DIALECT = Kind("the name of a dialect", _dialect)
 VARIABLE = Kind("the name of an environment variable", _variable)
 CHOICE = Kind('a tool_choice or "omit"', _choice)
+CONVERT = Kind('"tools" or "always"', _convert)
 ADDRESS = Kind("an address without a port", _address)
 URL = Kind("a base URL that begins with http:// or https://", _url)
 PATH = Kind("a path", _path)

@@ -117,6 +117,7 @@ class Upstreams:
         if "dialect" not in values:
             values["dialect"] = self.dialect or default_of(UPSTREAM["dialect"], Upstream)
             self.origins[f"upstreams.{name}.dialect"] = self.dialect_origin
+        self._settle_convert(name, values)
         variable, headers = values.get("api_key_env"), values.get("headers", {})
         values["api_key"] = _variable(variable) if variable else None
         values["headers"], values["secrets"] = _fill_in(headers), _secrets_in(headers)
@@ -153,6 +154,18 @@ class Upstreams:
             self.found[name] = replace(self.found[name], dialect=dialect)
             self.origins[f"upstreams.{name}.dialect"] = origin
 
+    def _settle_convert(self, name: str, values: dict[str, Any]) -> None:
+        """It is a switch of the policy with a key of its own; where both are said, the switch counts."""
+        key, switch = f"upstreams.{name}.convert", f"upstreams.{name}.policy.convert"
+        policy = values.get("policy", Policy())
+        if policy.convert is not None:
+            values["convert"], self.origins[key] = policy.convert, self.origins[switch]
+        elif values.get("convert", "tools") != "tools":
+            values["policy"], self.origins[switch] = (
+                replace(policy, convert=values["convert"]),
+                self.origins[key],
+            )
+
     def set_policy(self, name: str | None, switches: Mapping[str, str]) -> None:
         """The default upstream's policy, with what `--set` said."""
         if name is None:
@@ -162,7 +175,11 @@ class Upstreams:
         except Unfit as unfit:
             raise UserError(f"--set: {unfit}") from None
         said = {**self.found[name].policy.said(), **switches}
-        self.found[name] = replace(self.found[name], policy=Policy.from_mapping(said))
+        policy = Policy.from_mapping(said)
+        convert = policy.convert or self.found[name].convert
+        self.found[name] = replace(self.found[name], policy=policy, convert=convert)
+        if "convert" in switches:
+            self.origins[f"upstreams.{name}.convert"] = "--set"
         for switch in switches:
             self.origins[f"upstreams.{name}.policy.{switch}"] = "--set"
 

@@ -40,6 +40,7 @@ class Upstream:
     url: str
     dialect: str = DEFAULT
     policy: Policy = field(default_factory=Policy)
+    convert: str = "tools"  # in effect by the policy's switch of the same name
     api_key_env: str | None = None
     api_key: str | None = field(default=None, repr=False)
     serves: tuple[str, ...] = ()
@@ -197,6 +198,9 @@ UPSTREAM = _table(
         f'"{_OF_A_MODEL}"'),
     Key("policy", kinds.POLICY, "Switches of the dialect: see `workbench dialects NAME`.",
         '{ malformed = "repair" }'),
+    Key("convert", kinds.CONVERT,
+        'Which answers are converted: of requests with "tools", or "always" (its models speak the dialect).',
+        '"tools"'),
     Key("api_key_env", kinds.VARIABLE, "The environment variable that holds the server's API key.",
         '"QWEN_API_KEY"'),
     Key("serves", kinds.NAMES, "Patterns of the model names that are routed here.", '["qwen*", "*/qwen*"]'),

@@ -10,6 +10,7 @@ import pytest
 
 from transformer import Policy
 from workbench.config.reading import read_settings
+from workbench.config.report import rows
 from workbench.config.settings import PLAIN, PROMPTS, UPSTREAM, Flags, Settings, Upstream
 from workbench.errors import UserError
 
@@ -374,3 +375,32 @@ def test_a_key_that_cannot_be_sent_is_named_but_not_shown(
     monkeypatch.setenv("KEY", "sk\nsecret")
     message = complaint()
     assert "the value of KEY has characters that cannot be sent" in message and "secret" not in message
+
+
+@pytest.mark.parametrize(
+    ("lines", "switches", "convert", "origin"),
+    [
+        ("", {}, None, "default"),
+        ('convert = "always"', {}, "always", "workbench.toml"),
+        ('policy = { convert = "always" }', {}, "always", "workbench.toml"),
+        ('convert = "always"\npolicy = { convert = "tools" }', {}, "tools", "workbench.toml"),
+        ('convert = "always"', {"convert": "tools"}, "tools", "--set"),
+        ("", {"convert": "always"}, "always", "--set"),
+    ],
+)
+def test_issue_11_4_convert_is_a_key_and_a_switch(
+    folder: Path, lines: str, switches: dict[str, str], convert: str | None, origin: str
+) -> None:
+    configure(folder, f'[upstreams.a]\nurl = "http://a"\n{lines}')
+    settings = read_settings(Flags(switches=switches))
+    upstream = settings.upstreams["a"]
+    assert (upstream.policy.convert, upstream.convert) == (convert, convert or "tools")
+    assert settings.origins["upstreams.a.convert"].endswith(origin)
+    shown = {row.name: row.shown for row in rows(settings)}
+    assert shown["upstreams.a.convert"] == (convert or "tools")
+
+
+def test_issue_11_4_a_word_that_convert_does_not_know(folder: Path) -> None:
+    configure(folder, '[upstreams.a]\nurl = "http://a"\nconvert = "never"')
+    with pytest.raises(UserError, match=r'convert is "tools" or "always", such as "tools", not \'never\''):
+        read_settings()

@@ -9,17 +9,20 @@ import zlib
 from codecs import BOM_UTF8
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import brotli
 import httpx
 import pytest
 import zstandard
 
-from tests.support.bench import CALL, COMMENT, HEAD, TOOLS, Bench, by_transformer, replayed, wait_for
+from tests.support.bench import CALL, COMMENT, HEAD, QUICK, TOOLS, Bench, by_transformer, replayed, wait_for
 from tests.support.client import message_result, result
+from tests.support.proxies import running_proxy
 from tests.support.streams import chunk, message, sse, stream_of
 from tests.support.tiers import exhaustive
 from tests.support.upstream.answers import Answer, Finish, Flood, Gate, Head, Send, Step, stream, whole
+from tests.support.upstream.server import ScriptedUpstream
 from workbench.analysis.verdicts import facts_of_player, verdict
 from workbench.replay.player import Player
 from workbench.tape.format import Tape
@@ -341,3 +344,28 @@ def test_many_streams_at_once(bench: Bench):
     tapes = wait_for(all_there, f"{count} complete tapes", 30)
     assert all(b"".join(tape.reads) == DATA for tape in tapes)
     assert all(replayed(tape) == by_transformer(tape) for tape in tapes)
+
+
+# Requests that offer no tools
+
+
+@pytest.mark.parametrize("convert", ["always", "tools"])
+def test_issue_11_4_history_with_calls_and_no_tools(tmp_path: Path, convert: str) -> None:
+    made = {"id": "c1", "type": "function", "function": {"name": "read_file", "arguments": '{"path":"b"}'}}
+    history = [
+        {"role": "user", "content": "read"},
+        {"role": "assistant", "content": None, "tool_calls": [made]},
+        {"role": "tool", "tool_call_id": "c1", "content": "text"},
+    ]
+    with ScriptedUpstream() as upstream:
+        toml = f'{QUICK}[upstreams.x]\nurl = "{upstream.url}"\ndialect = "roo-xml"\nconvert = "{convert}"\n'
+        with running_proxy(tmp_path, "x", None, toml=toml) as proxy:
+            upstream.answer(stream(DATA))
+            body = {"model": "m", "stream": True, "messages": history}
+            response = httpx.post(f"{proxy.url}/chat/completions", json=body, trust_env=False)
+            (tape,) = proxy.tapes(1)
+    if convert == "tools":
+        assert response.content == DATA
+    else:
+        assert result(response.content).calls == [("read_file", '{"path":"a.py"}')]
+        assert replayed(tape) == by_transformer(tape)
