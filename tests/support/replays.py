@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from textual.pilot import Pilot
+from textual.widgets import Input
 
+from tests.support.screens import text_of, told_by
 from workbench.files import samples_dir
 from workbench.replay.player import Pane, Player
 from workbench.replay.sources import Compose, replayables_of
 from workbench.tape.recipe import Wishes
 from workbench.ui.app import ReplayApp
 from workbench.ui.screens.replay import ReplayScreen
+from workbench.ui.widgets.bars import PromptBar
 from workbench.ui.widgets.panes import TapePane
 
 
@@ -55,9 +58,14 @@ class Replayer:
             await self.pilot.press(key)
         await self.pilot.pause()
 
+    @property
+    def prompt(self) -> PromptBar:
+        """The line at the bottom that asks for something."""
+        return self.screen.query_one(PromptBar)
+
     async def type(self, text: str) -> None:
         """Into the line at the bottom, then enter."""
-        self.screen._prompt._input.value = text
+        self.prompt.query_one(Input).value = text
         await self.press("enter")
 
     async def until(self, condition: Callable[[], Any], what: str) -> None:
@@ -70,12 +78,12 @@ class Replayer:
 
     @property
     def text(self) -> str:
-        return "\n".join(strip.text.rstrip() for strip in self.app.screen._compositor.render_strips())
+        return text_of(self.app)
 
     @property
     def told(self) -> str:
         """What the notifications say."""
-        return "\n".join(note.message for note in self.app._notifications)
+        return told_by(self.app)
 
     @property
     def calls(self) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from tests.support.project import ROOT
+from tests.support.screens import text_of
 from tests.support.streams import sse
 from workbench.files import samples_dir
 from workbench.replay.lines import Tail
@@ -53,7 +54,7 @@ class ViewApp(App[None]):
     @property
     def seen(self) -> list[str]:
         """The lines on the screen, and never one of them with something that steers a terminal."""
-        lines = [strip.text for strip in self.screen._compositor.render_strips()]
+        lines = text_of(self).split("\n")
         for line in lines:
             found = _STEERS.search(line)
             assert found is None, f"{found[0]!r} is on the screen: {line!r}"

@@ -55,9 +55,14 @@ def _deliver(choice: Choice, machine: Machine | None) -> None:
 
 
 def _plain(broken: StreamTransformer) -> StreamTransformer:
-    plain = StreamTransformer(broken.setting.dialect, records="all")
-    policy = replace(broken.setting.policy, channels=())
-    plain.setting = plain._answer.setting = replace(broken.setting, policy=policy)
+    setting = broken.setting
+    # What it makes up about the answer must be the same, because its reader keeps the shape of events.
+    request = {"model": setting.model}
+    plain = StreamTransformer(
+        setting.dialect, request=request, now=setting.now, records="all", frontend=setting.frontend
+    )
+    policy = replace(setting.policy, channels=())
+    plain.setting = plain._answer.setting = replace(setting, policy=policy)
     return plain
 
 

@@ -185,6 +185,11 @@ def lost_results(messages: Iterable[Any]) -> list[Finding]:
     return findings
 
 
+def kept_calls() -> int:
+    """How many calls are kept as they were written."""
+    return _remembered.cache_info().currsize
+
+
 @lru_cache(maxsize=512)
 def _remembered(dialect: Dialect, name: str, arguments: str, id: str, key: bytes) -> Written:
     """A history is sent again with every turn, so what was written once is kept."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,10 +19,9 @@ from transformer import (
     prompt_for,
     transform_request,
 )
-from transformer.request import toolviews
 from transformer.request.offer import offer_of
 from transformer.request.prompt import rendered, renderings
-from transformer.request.toolviews import views
+from transformer.request.toolviews import ToolView, views
 
 ROO_XML = DIALECTS["roo-xml"]
 READ = tool("read", {"filePath": {"type": "string", "description": "A path"}})
@@ -146,8 +146,8 @@ do not tell the user about function calls
 </IMPORTANT>"""
 
 
-def test_every_dialect_with_calls_has_a_template():
-    assert set(BUILTIN_TEMPLATES) == set(DIALECTS) - {"passthrough"}
+def test_every_dialect_that_writes_calls_has_a_template():
+    assert set(BUILTIN_TEMPLATES) == {one.name for one in DIALECTS.values() if one.writer is not None}
 
 
 def test_roo_xml():
@@ -304,14 +304,16 @@ def test_numbers_that_are_not_json_do_no_harm(dialect: str, odd: float):
     assert new["messages"][0]["content"] and findings == []
 
 
-def test_a_view_that_fails_is_not_said_to_be_the_templates_fault(monkeypatch: pytest.MonkeyPatch):
-    def broken(*_: object) -> None:
+def test_a_view_that_fails_is_not_said_to_be_the_templates_fault():
+    def broken(*_: object) -> str:
         raise KeyError("a bug")
 
-    monkeypatch.setattr(toolviews, "_usage", broken)
+    assert ROO_XML.writer is not None and ROO_XML.writer.tags is not None
+    tags = replace(ROO_XML.writer.tags, call=broken)
+    dialect = replace(ROO_XML, writer=replace(ROO_XML.writer, tags=tags))
     for template in (None, "{{ tools[0].usage }}"):
         with pytest.raises(KeyError, match="a bug"):
-            prompt_for([tool("not seen before", {"a": {}})], "roo-xml", template)
+            prompt_for([tool("not seen before", {"a": {}})], dialect, template)
 
 
 @pytest.mark.parametrize("dialect", ["qwen3-coder", "kimi-k2"])
@@ -319,8 +321,8 @@ def test_what_a_template_does_not_ask_for_is_not_made(dialect: str, monkeypatch:
     def never(*_: object) -> None:
         raise AssertionError("nobody asked")
 
-    monkeypatch.setattr(toolviews, "_usage", never)
-    monkeypatch.setattr(toolviews, "_parameters", never)
+    monkeypatch.setattr(ToolView, "usage", property(never))
+    monkeypatch.setattr(ToolView, "parameters", property(never))
     assert "lazily_shown" in prompt_for([tool("lazily_shown", {"a": {}})], dialect)
 
 

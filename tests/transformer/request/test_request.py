@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.streams import JSON, tool
 from transformer import Finding, Policy, PolicyError, Span, transform_message, transform_request
-from transformer.request import history
+from transformer.request.history import kept_calls
 
 DIALECTS = ("roo-xml", "qwen3-coder", "kimi-k2")
 READ = tool("read", {"filePath": {"type": "string"}, "limit": {"type": "integer"}}, ["filePath"])
@@ -479,12 +479,12 @@ def test_no_two_calls_of_a_history_have_the_same_id_for_kimi():
 
 def test_long_arguments_are_not_kept():
     long = json.dumps({"filePath": "x" * (64 << 10)})
-    before = history._remembered.cache_info().currsize
+    before = kept_calls()
     rest, codes = up(asks(call(arguments=long)))
     assert codes == [] and "x" * 1000 in rest[0]["content"]
-    assert history._remembered.cache_info().currsize == before
+    assert kept_calls() == before
     up(asks(call(arguments='{"filePath": "short enough to be kept"}')))
-    assert history._remembered.cache_info().misses > 0
+    assert kept_calls() == before + 1
 
 
 @pytest.mark.parametrize(

@@ -386,18 +386,27 @@ def test_a_request_that_is_no_json_object(bench: Bench, body: bytes):
     assert len(bench.upstream.requests) == asked
 
 
+BROKEN_DIALECT = """
+from dataclasses import replace
+from transformer import DIALECTS
+
+def fail(m, text, name):
+    raise RuntimeError("ours")
+
+def broken(rule):
+    return rule._replace(action=fail) if "first parameter" in rule.why else rule
+
+plain = DIALECTS["roo-xml"]
+table = {place: tuple(map(broken, rules)) for place, rules in plain.transitions.items()}
+BROKEN = replace(plain, name="broken", transitions=table)
+"""
+
+
 def test_a_bug_of_ours_does_not_cost_the_answer(tmp_path: Path):
     """The real proxy with a transformer that fails in the middle of a call."""
-    (tmp_path / "sitecustomize.py").write_text(
-        "import transformer.parser.machine as m\n"
-        "real, count = m.Machine._step, [0]\n"
-        "def step(self, token, text, name):\n"
-        "    count[0] += 1\n"
-        "    if count[0] == 4: raise RuntimeError('ours')\n"
-        "    real(self, token, text, name)\n"
-        "m.Machine._step = step\n"
-    )
-    with running_bench(tmp_path, env={"PYTHONPATH": f"{tmp_path}:{ROOT}"}) as bench:
+    (tmp_path / "own_dialect.py").write_text(BROKEN_DIALECT)
+    path = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    with running_bench(tmp_path, dialect="own_dialect:BROKEN", env=path) as bench:
         got = result(bench.ask(stream([DATA[at : at + 50] for at in range(0, len(DATA), 50)])).content)
         assert (got.content, got.calls, got.finish_reason) == (CALL, [], "stop")
         end_line = bench.tape().end

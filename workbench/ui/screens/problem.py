@@ -62,8 +62,8 @@ class ProblemScreen(Screen[str]):
 
     def __init__(self, title: str, sentences: Sequence[str], actions: Sequence[Action] = (QUIT,)) -> None:
         super().__init__(id="problem-screen")
-        self._title = title
-        self._sentences = list(sentences)
+        self.title = title
+        self.sentences = list(sentences)
         self.actions = {action.name: action for action in actions}
         for action in actions:
             # Textual has no public way to give one screen keys that its class does not have.
@@ -71,9 +71,9 @@ class ProblemScreen(Screen[str]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="problem") as panel:
-            panel.border_title = content(f"✖ {self._title}")
+            panel.border_title = content(f"✖ {self.title}")
             with VerticalScroll(id="problem-text", can_focus=False):
-                for sentence in self._sentences:
+                for sentence in self.sentences:
                     yield Static(paragraph(sentence), classes="sentence")
             with Vertical(id="problem-actions"):
                 for action in self.actions.values():

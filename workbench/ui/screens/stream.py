@@ -58,7 +58,7 @@ class StreamScreen(ExchangeScreen):
         self.library: Path = library
         self._url = ""
         self._tips: Tips | None = None
-        self._catalogue = Catalogue(library)
+        self.catalogue = Catalogue(library)
         self._awaited: str | None = None  # an exchange to be selected when it is in the list
         self._list = ExchangeList()
         self._tip = Static("", id="tip", markup=False)
@@ -117,17 +117,17 @@ class StreamScreen(ExchangeScreen):
     def _poll(self) -> None:
         """The index, when it has changed; a library that does not exist yet comes with the first exchange."""
         try:
-            entries = self._catalogue.poll()
+            entries = self.catalogue.poll()
         except UserError as error:
             self._say_waiting(error.message)
             return
         if entries is not None:
             self._show_list(entries)
-        if not self._catalogue.rows:
+        if not self.catalogue.rows:
             self._say_waiting(f"nothing is recorded in {self.library} yet")
 
     def _show_list(self, entries: list[Entry]) -> None:
-        text = self._catalogue.text
+        text = self.catalogue.text
         self._list.empty = "no exchange fits; f changes the filter" if text else ""
         self._list.border_title = content(f"Exchanges: {text}" if text else "Exchanges")
         self._list.show_entries(entries)
@@ -136,7 +136,7 @@ class StreamScreen(ExchangeScreen):
         self._show_newer()
         if (chosen := self._list.chosen) is not None and self._shows(chosen):
             self.view.set_running(chosen.row.state == "running")
-        if self._catalogue.undecided and not self._looking:
+        if self.catalogue.undecided and not self._looking:
             self._look_into_tapes()
 
     def _say_waiting(self, why: str) -> None:
@@ -149,17 +149,17 @@ class StreamScreen(ExchangeScreen):
         """What the filter asks for is not in the index: each tape is read once, in slices."""
         self._looking = True
         try:
-            while self._catalogue.undecided:
-                await self._look_into(self._catalogue.undecided.pop(0))
+            while self.catalogue.undecided:
+                await self._look_into(self.catalogue.undecided.pop(0))
         finally:
             self._looking = False
 
     async def _look_into(self, row: Row) -> None:
-        text, tail = self._catalogue.text, Tail(self.library / row.path)
+        text, tail = self.catalogue.text, Tail(self.library / row.path)
         while tail.advance(_SLICE) and tail.behind:
             await asyncio.sleep(0)
-        if text == self._catalogue.text:
-            self._catalogue.decide(row, tail)
+        if text == self.catalogue.text:
+            self.catalogue.decide(row, tail)
         await asyncio.sleep(0)
 
     def on_row_pane_moved(self, event: RowPane.Moved) -> None:
@@ -188,7 +188,7 @@ class StreamScreen(ExchangeScreen):
         self.did("pause")
 
     def action_unfold(self) -> None:
-        self._catalogue.unfold()
+        self.catalogue.unfold()
         self._poll()
 
     def action_open(self, view: str) -> None:
@@ -232,7 +232,7 @@ class StreamScreen(ExchangeScreen):
         # A filter may hide the request that has a call's result.
         same = [
             row
-            for row in self._catalogue.rows
+            for row in self.catalogue.rows
             if row.session == here.session and (row.id == here.id or not is_side(row))
         ]
         return [self.library / row.path for row in sorted(same, key=lambda row: row.started)]
@@ -256,11 +256,11 @@ class StreamScreen(ExchangeScreen):
     # -- filtering
 
     def action_filter(self) -> None:
-        self.ask(FILTER, self._filter_by, self._catalogue.text)
+        self.ask(FILTER, self._filter_by, self.catalogue.text)
 
     def _filter_by(self, text: str) -> None:
         try:
-            self._catalogue.filter_by(text)
+            self.catalogue.filter_by(text)
         except FilterError as error:
             raise UserError(error.message) from None
         self._asked_in = self._list

@@ -222,6 +222,11 @@ class Catalogue:
         self._unfolded = not self._unfolded
         self._version = -1
 
+    @property
+    def connected(self) -> bool:
+        """Whether there was an index at the last poll."""
+        return self._index is not None
+
     def poll(self) -> list[Entry] | None:
         """The list; None when nothing has changed."""
         try:

@@ -289,7 +289,7 @@ def test_a_huge_event(name: str):
         async with shown(view, (80, 24)) as app:
             await app.until(lambda: app.sees("What came"), "the facts")
             before = time.thread_time()
-            view._show()
+            view.begin()
             assert time.thread_time() - before < 0.05
             await app.until(lambda: app.sees("What came"), "the facts")
             await app.press("2", "end")

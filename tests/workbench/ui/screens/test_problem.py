@@ -8,6 +8,7 @@ import pytest
 from textual.app import App
 from textual.widgets import Button, Static
 
+from tests.support.screens import text_of
 from workbench.proxy.process import ProcessExit
 from workbench.ui.screens.problem import (
     OTHER_PORT,
@@ -41,10 +42,6 @@ class Alone(App[str]):
 
     def on_mount(self) -> None:
         self.push_screen(self.problem, self.exit)
-
-
-def shown(app: App[str]) -> str:
-    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 
 
 @pytest.mark.parametrize("action", ALL, ids=lambda action: action.name)
@@ -86,7 +83,7 @@ async def test_hostile_texts_are_shown_and_the_actions_stay_visible(size: tuple[
     app = Alone(ProblemScreen(HOSTILE, [HOSTILE] * 30, ALL))
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
-        screen = shown(app)
+        screen = text_of(app)
         assert "[@click=app.bell]no[/]" in screen and "\\x1b[31mred" in screen and "\\u202e" in screen
         assert not any(character in screen for character in "\x1b\x07\x9b\u202e")
         assert all(f"{action.key}  {action.text}" in screen for action in ALL)
@@ -97,18 +94,17 @@ async def test_hostile_texts_are_shown_and_the_actions_stay_visible(size: tuple[
     assert app.return_value == "quit"
 
 
-@pytest.mark.parametrize("problem", SCREENS, ids=lambda problem: problem._title)
+@pytest.mark.parametrize("problem", SCREENS, ids=lambda problem: str(problem.title))
 async def test_each_problem_fits_a_small_terminal(problem: ProblemScreen):
-    app = Alone(ProblemScreen(problem._title, problem._sentences, tuple(problem.actions.values())))
+    app = Alone(ProblemScreen(str(problem.title), problem.sentences, tuple(problem.actions.values())))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
-        assert problem._title in shown(app)
+        assert str(problem.title) in text_of(app)
         text = app.screen.query_one("#problem-text")
-        assert text.max_scroll_y == 0 and len(text.query(Static)) == len(problem._sentences)
+        assert text.max_scroll_y == 0 and len(text.query(Static)) == len(problem.sentences)
         assert all(button.tooltip for button in app.screen.query(Button))
-        for bindings in app.screen._bindings.key_to_bindings.values():
-            for binding in bindings:
-                if (binding.id or "").startswith("problem."):
-                    assert binding.tooltip and binding.description
+        for _, binding, _, tooltip in app.screen.active_bindings.values():
+            if (binding.id or "").startswith("problem."):
+                assert tooltip and binding.description
         await pilot.press("q")
     assert app.return_value == "quit"

@@ -146,7 +146,7 @@ async def test_go_to(text: str, step: int):
         await replay.press(":")
         await replay.type(text)
         assert replay.step == step
-        assert not replay.screen._prompt.display
+        assert not replay.prompt.display
 
 
 async def test_go_to_a_byte_lights_it():
@@ -166,10 +166,10 @@ async def test_go_to_nowhere_says_what_is_possible():
         await replay.type("@999999")
         assert "there is no byte 999999" in replay.text
         await replay.type("somewhere")
-        assert replay.screen._prompt.display
+        assert replay.prompt.display
         assert replay.step == 0
         await replay.press("escape")
-        assert not replay.screen._prompt.display
+        assert not replay.prompt.display
 
 
 async def test_to_the_selected_row():
@@ -305,9 +305,9 @@ async def test_a_breakpoint_that_cannot_be_read():
     async with replaying(SAMPLE) as replay:
         await replay.press("b")
         await replay.type("text:(")
-        assert replay.screen._prompt.display
+        assert replay.prompt.display
         await replay.type("nonsense:x")
-        assert replay.screen._prompt.display and not replay.screen.model.breakpoints
+        assert replay.prompt.display and not replay.screen.model.breakpoints
 
 
 async def test_the_list_of_breakpoints_is_kept_beside_the_tape(tmp_path: Path):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.widgets import Input
 
 from tests.support.replays import replaying, tape
 from tests.support.streams import chunk
@@ -112,12 +113,14 @@ async def test_a_long_variant_is_shown_at_the_same_place(long: Path, place: str)
 
 
 @pytest.mark.parametrize("reads", [2000, 5200, 7000])
-async def test_the_message_becomes_whole_without_a_key(tmp_path: Path, reads: int):
+async def test_the_message_becomes_whole_without_a_key(
+    tmp_path: Path, reads: int, monkeypatch: pytest.MonkeyPatch
+):
     path = written(tmp_path / "some.jsonl", reads)
     async with replaying(path) as replay:
         source = replay.screen.view.tape.source
         assert source is not None
-        replay.screen.replayables[0]._make = lambda: source
+        monkeypatch.setattr(replay.screen.replayables[0], "open", lambda: source)
         replay.screen.open_number(0, at=replay.player.steps)
         await replay.until(lambda: f"word{reads - 1} " in replay.screen.replay.message.rows[0][1], "the end")
 
@@ -228,15 +231,16 @@ async def test_a_key_that_is_held_down_is_answered_once():
 # -- what was open before
 
 
-async def test_nothing_is_left_of_the_tape_before(tmp_path: Path):
+async def test_nothing_is_left_of_the_tape_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (broken := tmp_path / "broken.jsonl").write_bytes(b"")
     async with replaying(tape(tmp_path, "roo-xml/unclosed-parameter"), TABLE) as replay:
         await replay.press(">", "/")
         await replay.type("path")
         replay.screen.replayables[1].path = broken
-        replay.screen.replayables[1]._make = lambda: MemoryTape("x", {}, ())
+        monkeypatch.setattr(replay.screen.replayables[1], "open", lambda: MemoryTape("x", {}, ()))
         replay.screen.open_number(1)
-        assert not replay.screen._search
+        await replay.press("/")
+        assert replay.prompt.query_one(Input).value == "", "nothing is searched for any more"
         assert replay.screen.replay.message.rows == [] and "step 41" not in replay.text
 
 
@@ -330,8 +334,9 @@ async def test_the_bytes_of_a_step_are_lit_in_the_opened_row():
     async with replaying(SAMPLE) as replay:
         await replay.press(*["right"] * 8)
         pane = replay.pane(Pane.UPSTREAM)
-        opened = [piece for line in pane._open for piece in line if "<path>" in piece.text]
-        assert [piece.style and piece.style.underline for piece in opened] == [True]
+        pieces = [piece for line in range(pane.size.height) for piece in pane.render_line(line)]
+        seen = [piece.style for piece in pieces if "<path>" in piece.text and piece.style is not None]
+        assert [style.underline for style in seen] == [True, True], "in the row, and opened below it"
 
 
 async def test_where_we_are_is_seen_whatever_else_is_said():
@@ -378,4 +383,4 @@ async def test_a_single_byte_cannot_be_split():
     async with replaying(SAMPLE) as replay:
         replay.screen.attempt([Split(1)])
         await replay.press("<", "]", "|")
-        assert "a single byte" in replay.told and not replay.screen._prompt.display
+        assert "a single byte" in replay.told and not replay.prompt.display

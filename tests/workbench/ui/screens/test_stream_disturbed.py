@@ -177,7 +177,7 @@ async def test_a_tape_that_is_deleted_while_it_is_shown_is_told_of(library: Path
 async def test_a_library_that_comes_back_is_seen(library: Path):
     async with driving(library) as driver:
         shutil.rmtree(library)
-        await driver.until(lambda: driver.screen._catalogue._index is None, "it is gone")
+        await driver.until(lambda: not driver.screen.catalogue.connected, "it is gone")
         target = library / "tapes" / "2026-11-16"
         target.mkdir(parents=True)
         shutil.copy(samples_dir() / "roo-xml" / "good-read.jsonl", target / "000001-new.jsonl")

@@ -59,7 +59,7 @@ def test_a_binding_that_is_new_is_explained_at_once():
 
     async def look() -> None:
         async with shown(DetailScreen(player, Pane.CLIENT, 2)) as app:
-            app.screen._bindings.bind("f9", "turn(7)", "Brand new")
+            app.bind("f9", "screen.turn(7)", description="Brand new")
             await app.press("question_mark", "slash", *"Brand new", "enter")
             assert app.sees("f9          Brand new")
 
