@@ -39,6 +39,13 @@ MODELS = {
     "qwen3-coder": "qwen3-coder-30b",
     "kimi-k2": "kimi-k2.5",
     "glm": "glm-4.6",
+    "hermes": "qwen3-32b",
+    "longcat": "longcat-flash-chat",
+    "nemotron-toolcall": "llama-3.3-nemotron-super-49b",
+    "mistral": "devstral-small-2507",
+    "llama3-json": "llama-3.3-70b-instruct",
+    "deepseek-v3": "deepseek-r1-0528",
+    "deepseek-v31": "deepseek-v3.1",
     "passthrough": "qwen3-max",
 }
 STREAM = [("content-type", "text/event-stream; charset=utf-8")]

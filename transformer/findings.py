@@ -98,6 +98,12 @@ CATALOGUE: Mapping[str, Entry] = {
         "; ",
         "the client gets the call, but more may have been meant",
     ),
+    "repaired-arguments": Entry(
+        "warning",
+        "the arguments of the call to {tool} are not valid JSON",
+        "; ",
+        "they were sent as the JSON that was most likely meant",
+    ),
     # text that did not reach the client
     "text-after-call": Entry(
         "info", "{count} characters after the call were dropped, as the policy after_call=drop wants"

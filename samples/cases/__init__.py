@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from samples.cases import (
+    deepseek,
     glm,
+    hermes,
     kimi_k2,
     kimi_k2_trouble,
+    llama3_json,
+    mistral,
     passthrough,
     qwen3_coder,
     qwen3_coder_trouble,
@@ -23,6 +27,13 @@ CASES: Mapping[str, Sequence[Case]] = {
     "qwen3-coder": [*qwen3_coder.CASES, *qwen3_coder_trouble.CASES],
     "kimi-k2": [*kimi_k2.CASES, *kimi_k2_trouble.CASES],
     "glm": glm.CASES,
+    "hermes": hermes.CASES,
+    "longcat": hermes.LONGCAT_CASES,
+    "nemotron-toolcall": hermes.NEMOTRON_CASES,
+    "mistral": mistral.CASES,
+    "llama3-json": llama3_json.CASES,
+    "deepseek-v3": deepseek.V3_CASES,
+    "deepseek-v31": deepseek.V31_CASES,
     "passthrough": passthrough.CASES,
 }
 

@@ -46,6 +46,17 @@ REPORTS = {
     26: Report("limits of some KB reset the parser or lose the call", "seen in Roo"),
     27: Report("calls inside `<think>` are run or lost", "void#484, Roo#9172"),
     28: Report("lists that are written as nested tags", "neovate-code#348"),
+    # hermes
+    29: Report("`</tool_call>` inside a JSON string ends the call", "vllm#45310, vllm#45167"),
+    30: Report("a call without parameters is lost, or has no arguments", "vllm#28806"),
+    31: Report("the arguments come before the name", "seen in vLLM"),
+    32: Report("the closing brace of streamed arguments is lost", "vllm#19056, vllm#10395, vllm#18791"),
+    34: Report("text after the call is lost", "vllm#56265"),
+    # deepseek-v3, deepseek-v31
+    35: Report("arguments that do not end in a string are cut", "vllm#48342"),
+    36: Report("an answer in two chunks loses calls or names", "sglang#35563"),
+    38: Report("R1 writes the form of V3, and the name becomes `function`", "Rapid-MLX#795"),
+    39: Report("the token that begins the calls is repeated", "sglang#5224"),
     # glm
     40: Report("a call without arguments is lost in a stream", "vllm#44326, vllm#41654"),
     41: Report("the end of an optional string or of an array comes twice", "vllm#40195, vllm#40197"),
@@ -53,6 +64,16 @@ REPORTS = {
     43: Report(
         "`<arg_value>` or `<arg_key>` is lost, `</arg_key>` is doubled", "vllm#49248, vllm#47190, vllm#54971"
     ),
+    # mistral
+    47: Report("`[ARGS]` in pieces leaks into the name or the arguments", "Rapid-MLX#579"),
+    48: Report("text and two calls in one delta: the calls are merged", "vllm#48318"),
+    49: Report(
+        "an integer does not stream, or only the first call of a list is read", "vllm#13622, sglang#36692"
+    ),
+    50: Report("`]` in prose is lost", "seen in SGLang"),
+    # llama3-json
+    51: Report("another separator than `; ` corrupts the second call", "vllm#49923, vllm#51577, dynamo#9536"),
+    52: Report("JSON in prose is taken for a call, or eaten", "Rapid-MLX#703"),
     # every dialect
     56: Report("finish_reason `tool_calls` although the answer was cut", "vllm#53269, vllm#46303"),
     57: Report("an escape such as `\\u00e9` is cut in two", "llama.cpp#16526, assistant-ui#6355"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from tests.support.client import message_result
@@ -24,7 +25,7 @@ FREE = {"type": "function", "function": {"name": "free"}}
 TOOLS = [WRITE, EDIT, READ, FREE]
 
 # text -> content, calls, finding codes
-Calls: TypeAlias = list[tuple[str, dict[str, Any]]]
+Calls: TypeAlias = Sequence[tuple[str, dict[str, Any] | str]]  # arguments as values, or their exact text
 Row: TypeAlias = tuple[str, str, Calls, list[str]]
 
 
@@ -36,7 +37,7 @@ def deltas(*parts: str) -> bytes:
 def check(dialect: str, row: Row, **kwargs: Any) -> None:
     """The row holds whole, in deltas of every size, and cut in two (everywhere, or at some places)."""
     text, content, calls, expected = row
-    wanted = (content, [(name, compact(values)) for name, values in calls], expected)
+    wanted = (content, [(name, as_text(values)) for name, values in calls], expected)
     kwargs = {"tools": TOOLS} | kwargs
     cuts = [deltas(text[:at], text[at:]) for at in some(range(len(text)), QUICK_CUTS)]
     cuts += [stream_of(text, size) for size in (1, 2, 3, 7)]
@@ -48,6 +49,10 @@ def check(dialect: str, row: Row, **kwargs: Any) -> None:
     check_records(run(dialect, data, **kwargs)[1], data)
     whole = message_result(transform_message(message(text), dialect=dialect, **kwargs))
     assert (whole.content, whole.calls) == wanted[:2]
+
+
+def as_text(arguments: dict[str, Any] | str) -> str:
+    return arguments if isinstance(arguments, str) else compact(arguments)
 
 
 def compact(values: dict[str, Any]) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from tests.support.streams import JSON
 from transformer import StreamTransformer
 from transformer.provenance import Path, SourceMap, resolve
-from transformer.records import Delta, Event, Finding, Span, Transition
+from transformer.records import Delta, Effect, Event, Finding, Span, Transition
 
 _HALF = re.compile("[\ud800-\udfff]")
 _MARKUP = re.compile(r"<\|[a-z_]+\|>|</?tool_call>")
@@ -98,13 +98,30 @@ def check_records(transformer: StreamTransformer, data: bytes) -> None:
         span = record.span
         channel = channels[span.choice, span.channel]
         assert 0 <= span.start <= span.end <= len(channel.text), record
-        if not isinstance(record, Transition):
+        if isinstance(record, Transition) and Effect.MARKUP in record.effect:
+            told.setdefault((span.choice, span.channel), []).append(span)
+        elif not isinstance(record, Transition):
             told.setdefault((span.choice, span.channel), []).append(span)
             _check_bytes(record, span, channel, events, transformer, data)
+    for span in _ends_of_objects(records) if transformer.setting.dialect.own_json else ():
+        told.setdefault((span.choice, span.channel), []).append(span)
     for place, channel in channels.items():
         gaps = [channel.text[start:end] for start, end in _gaps(told.get(place, []), len(channel.text))]
         unnamed = [gap for gap in gaps if _MARKUP.sub("", gap).strip()]
         assert not unnamed, f"{place}: no record says what became of {unnamed}"
+
+
+def _ends_of_objects(records: Sequence[object]) -> Iterator[Span]:
+    """What stands between a call's arguments and its end: the rest of the JSON object around them."""
+    begins: dict[tuple[int, int | None], Span] = {}
+    for record in records:
+        if isinstance(record, Delta) and record.kind in ("call", "arguments") and record.span is not None:
+            begins[record.choice, record.call] = record.span
+    for record in records:
+        if isinstance(record, Transition) and record.effect & (Effect.COMPLETES | Effect.CUTS):
+            begin = begins.get((record.span.choice, record.call))
+            if begin is not None and begin.channel == record.span.channel:
+                yield replace(begin, end=max(begin.end, record.span.end))
 
 
 def _check_bytes(

@@ -99,6 +99,15 @@ DEFAULTS: dict[str, JSON] = {
         "malformed": "text",
         "calls": "all", "arguments": "whole", "after_call": "keep",
     },
+    **{
+        name: {
+            "tools": "template", "channels": ("content",), "unknown_tools": "call", "malformed": "text",
+            "calls": "all", "arguments": "stream", "after_call": "keep",
+        }
+        for name in (
+            "hermes", "longcat", "nemotron-toolcall", "mistral", "llama3-json", "deepseek-v3", "deepseek-v31",
+        )
+    },
     "auto": {
         "tools": "pass", "channels": ("content", "reasoning"), "unknown_tools": "call", "malformed": "text",
         "calls": "all", "arguments": "whole", "after_call": "keep",

@@ -12,14 +12,35 @@ from importlib import import_module
 from importlib.metadata import entry_points
 
 from transformer.dialects.auto import AUTO
+from transformer.dialects.deepseek_v3 import DEEPSEEK_V3
+from transformer.dialects.deepseek_v31 import DEEPSEEK_V31
 from transformer.dialects.glm import GLM
+from transformer.dialects.hermes import HERMES
 from transformer.dialects.kimi_k2 import KIMI_K2
+from transformer.dialects.llama3_json import LLAMA3_JSON
+from transformer.dialects.longcat import LONGCAT
+from transformer.dialects.mistral import MISTRAL
+from transformer.dialects.nemotron_toolcall import NEMOTRON_TOOLCALL
 from transformer.dialects.passthrough import PASSTHROUGH
 from transformer.dialects.qwen3_coder import QWEN3_CODER
 from transformer.dialects.roo_xml import ROO_XML
 from transformer.parser.machine import Dialect
 
-BUILT_IN = (ROO_XML, QWEN3_CODER, KIMI_K2, GLM, AUTO, PASSTHROUGH)
+BUILT_IN = (
+    ROO_XML,
+    QWEN3_CODER,
+    KIMI_K2,
+    GLM,
+    HERMES,
+    LONGCAT,
+    NEMOTRON_TOOLCALL,
+    MISTRAL,
+    LLAMA3_JSON,
+    DEEPSEEK_V3,
+    DEEPSEEK_V31,
+    AUTO,
+    PASSTHROUGH,
+)
 ENTRY_POINTS = "toolcall_workbench.dialects"
 DEFAULT = AUTO.name  # where nobody says how calls are written
 UNCONVERTED = PASSTHROUGH.name  # for what goes on as it comes

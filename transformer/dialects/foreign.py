@@ -18,13 +18,6 @@ _BAR = r"[|｜]{1,2}"  # DeepSeek's bar, and the plain one that some servers mak
 # The generic shapes come last.
 LEAK_MARKS: Mapping[str, tuple[LeakMark, ...]] = {
     "functionary": (leak_mark("<function=", rf"<function=(?P<name>{NAME})>(?=\s*\{{\s*\")", "name or line"),),
-    "hermes": (
-        leak_mark(
-            "<tool_call>",
-            r'<(?:longcat_)?tool_call>\s*\{\s*"(?:name"\s*:\s*"(?P<name>[^"\n]{1,256})"|\w+"\s*:)',
-            "name or line",
-        ),
-    ),
     "hunyuan": (leak_mark("<tool_calls>", r"<tool_calls>(?=\s*(?:<tool_call>|\[\s*\{))", "name or line"),),
     "kimi-k3": (leak_mark("<|open|>", r'<\|open\|>(?=tools<\|sep|[^<\n]{0,20}call tool="|argument key=")'),),
     "harmony": (
@@ -32,12 +25,6 @@ LEAK_MARKS: Mapping[str, tuple[LeakMark, ...]] = {
             "<|channel|>",
             r"<\|(?:channel\|>(?=\s*(?:analysis|commentary|final)\b[^<\n]{0,256}<\|(?:message|constrain)\|>)"
             r"|start\|>assistant(?=\s*<\|channel\|>|\s+to=functions\.))",
-        ),
-    ),
-    "deepseek-v3": (
-        leak_mark(
-            "<｜tool",
-            r"<｜tool▁call(?:s▁begin｜>(?=\s*<｜tool▁call▁begin｜>)|▁begin｜>(?=[^<\n]{0,256}<｜tool▁sep｜>))",
         ),
     ),
     "deepseek-dsml": (
@@ -55,12 +42,6 @@ LEAK_MARKS: Mapping[str, tuple[LeakMark, ...]] = {
         ),
     ),
     "minimax-m3": (leak_mark("]minimax[", r"\]<\]minimax\[>\[(?=<(?:tool_call|invoke)\b)"),),
-    "mistral": (
-        leak_mark(
-            "[TOOL_CALLS]",
-            rf"\[TOOL_CALLS\](?=\s*(?:\[\s*\{{|(?P<name>{WORD})\s*(?:\[ARGS\]|\[CALL_ID\]|\{{)))",
-        ),
-    ),
     "bracketed": (leak_mark("[TOOL_CALL]", r"\[TOOL_CALL\](?=\s*\{)", "name or line"),),
     "gemma4": (leak_mark("<|tool_call>", r"<\|tool_call>(?=\s*call:)"),),
     "functiongemma": (leak_mark("<start_function_call>", r"<start_function_call>(?=\s*call:)"),),
@@ -71,14 +52,6 @@ LEAK_MARKS: Mapping[str, tuple[LeakMark, ...]] = {
     ),
     "internlm": (leak_mark("<|action_start|>", r"<\|action_start\|>(?=\s*<\|plugin\|>)"),),
     "apertus": (leak_mark("<|tools_prefix|>", r"<\|tools_prefix\|>(?=\s*\[)"),),
-    "llama3-json": (
-        leak_mark("<|python_tag|>", r"<\|python_tag\|>(?=\s*[\w{])"),
-        leak_mark(
-            '{"name"',
-            r'\{\s*"name"\s*:\s*"(?P<name>[^"\n]{1,256})"\s*,\s*"(?:parameters|arguments)"\s*:',
-            "name and line",
-        ),
-    ),
     "pythonic": (
         leak_mark("<|tool_call_start|>", r"<\|tool_call_start\|>(?=\s*\[)"),
         leak_mark("<|python_start|>", r"<\|python_start\|>(?=\s*\[)"),
@@ -88,13 +61,9 @@ LEAK_MARKS: Mapping[str, tuple[LeakMark, ...]] = {
 
 # Words that stand only in a prompt which explains such calls.
 TAUGHT_BY: Mapping[str, tuple[str, ...]] = {
-    "hermes": ('{"name": <function-name>', "<tool_call>\n{", "<tools></tools>", "<tools>\n{", "<tools>\n["),
     "minimax-m2": ("<minimax:tool_call>",),
     "harmony": ("<|channel|>commentary", "to=functions."),
-    "mistral": ("[TOOL_CALLS]", "[AVAILABLE_TOOLS]"),
-    "deepseek-v3": ("<｜tool▁calls▁begin｜>",),
     "deepseek-dsml": ("<｜DSML｜",),
-    "llama3-json": ("<|python_tag|>",),
 }
 
 
@@ -102,11 +71,8 @@ TAUGHT_BY: Mapping[str, tuple[str, ...]] = {
 
 _ARGUMENTS = ("arguments", "parameters")
 # The tags around such a call, or the name before its JSON.
-_BEFORE = re.compile(
-    r"(?:<(?:longcat_)?tool_call>|<function_call>|\[TOOL_CALLS\]\s*\[?|<\|python_tag\|>"
-    r"|<function=(?P<name>[^<>\s]{1,256})>)?\s*"
-)
-_AFTER = re.compile(r"\s*\]?\s*(?:</(?:longcat_)?tool_call>|</function_call>|</function>)?")
+_BEFORE = re.compile(r"(?:<function_call>|<function=(?P<name>[^<>\s]{1,256})>)?\s*")
+_AFTER = re.compile(r"\s*(?:</function_call>|</function>)?")
 
 
 class JsonWritten(NamedTuple):

@@ -92,9 +92,13 @@ class JsonCall(OpenCall):
 
     def _begin(self, m: Machine) -> None:
         m.section = None
-        self.announce(m, self.start + self.text.size if self.args_start < 0 else self.args_start)
+        self.announce(m, self.named_until())
         self.text = Text()
         self.flows = self.live and not self.keep and not self.dropped
+
+    def named_until(self) -> int:
+        """Before this place the name stands."""
+        return self.start + self.text.size if self.args_start < 0 else self.args_start
 
     def deliver(self, m: Machine, end: int, complete: bool) -> None:
         """The call ends at `end`; one that is not complete is closed as it is."""

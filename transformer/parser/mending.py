@@ -6,6 +6,7 @@ them reads the edited text again and keeps what really is a call then.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -137,9 +138,10 @@ def sentence(edits: Iterable[Edit]) -> str:
 
 # -- arguments that are nearly JSON
 
-_TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 _CONTROL = re.compile(r"[\x00-\x1f]")
-_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+# A string as a whole, or a comma that nothing follows.
+_STRING_OR_COMMA = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|,(?=\s*[}\]])', re.DOTALL)
+_ODD_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|(')|(u(?![0-9a-fA-F]{4})|[^\"\\/bfnrtu])|.)", re.DOTALL)
 _BRACES = 20  # that are tried as the last one
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
@@ -162,8 +164,7 @@ def mended_json(arguments: str) -> Iterator[str]:
 
 
 def _candidates(arguments: str) -> Iterator[str]:
-    yield _TRAILING_COMMA.sub("", arguments)
-    yield _STRING.sub(_escaped, arguments)
+    yield _STRING_OR_COMMA.sub(_tidied, arguments)
     literal = python_literal(arguments, ["object"])
     if literal is not None:
         yield literal
@@ -173,11 +174,32 @@ def _candidates(arguments: str) -> Iterator[str]:
     # An object that something follows.
     for brace in islice(re.finditer("}", arguments), _BRACES):
         yield arguments[: brace.end()]
+    if arguments.startswith('"'):
+        yield _unwrapped(arguments)
     if not arguments.startswith("{"):
         yield f"{{{arguments}}}"
         yield f"{{{arguments}"
 
 
-def _escaped(string: re.Match[str]) -> str:
-    """Line breaks and the like may stand in a JSON string only as escapes."""
-    return _CONTROL.sub(lambda char: _ESCAPES.get(char[0], f"\\u{ord(char[0]):04x}"), string[0])
+def _tidied(found: re.Match[str]) -> str:
+    """Strings with the escapes that JSON has and needs; no comma after the last member."""
+    if found[0] == ",":
+        return ""
+    text = _ODD_ESCAPE.sub(_escape, found[0])
+    return _CONTROL.sub(lambda char: _ESCAPES.get(char[0], f"\\u{ord(char[0]):04x}"), text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    """Models write the escapes of other languages, and backslashes that should have been two."""
+    byte, apostrophe, other = found.groups()
+    if byte is not None:
+        return f"\\u00{byte}"
+    return apostrophe or (f"\\\\{other}" if other is not None else found[0])
+
+
+def _unwrapped(written: str) -> str:
+    """JSON text that stands in a JSON string."""
+    try:
+        return str(json.loads(written, strict=False))
+    except ValueError:
+        return ""

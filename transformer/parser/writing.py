@@ -23,15 +23,14 @@ from transformer.values.schema import Tool
 ReadsBack: TypeAlias = Callable[[str, Mapping[str, Tool], str, Any, str | None], bool]
 
 
-def packaged_template(file: str, package: str = "transformer.dialects") -> str:
-    """The prompt template that stands beside the dialects of a package.
+def packaged_template(*files: str, package: str = "transformer.dialects") -> str:
+    """The prompt template that stands beside the dialects of a package; several files are one template.
 
     Read once, while the package is imported, by the same loader that reads its code: from here on a
     template is a constant like any other, and a call does no I/O.
     """
-    data = pkgutil.get_data(package, file)
-    assert data is not None
-    return data.decode("utf-8")
+    parts = [pkgutil.get_data(package, file) for file in files]
+    return b"".join(part for part in parts if part is not None).decode("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +58,38 @@ class Writer:
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SHOWN = 60
+
+# -- arguments that are JSON, as the client sent them
+
+_PLAIN_NAME = re.compile(r"[\w-]{1,64}", re.ASCII)
+
+
+def json_writer(
+    dialect: str, call: Callable[[str, str], str], calls: Callable[[Sequence[str]], str], gap: str
+) -> Writer:
+    """The writer of a dialect whose arguments are JSON; `call` takes the name and the arguments."""
+
+    def compose(
+        name: str, arguments: str, tools: Mapping[str, Tool], id: str | None, reads_back: ReadsBack
+    ) -> tuple[str, list[Finding]]:
+        # JSON can hold half of a surrogate pair only as an escape.
+        raw = _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", arguments).strip() or "{}"
+        try:
+            meant = parsed(raw)
+        except (ValueError, RecursionError):
+            meant = raw
+        told = [] if isinstance(meant, dict) else [note("arguments-not-json", tool=name)]
+        text = call(name, raw)
+        if not told and _PLAIN_NAME.fullmatch(name):
+            return text, told
+        if reads_back(calls([text]), tools, name, meant, None):
+            return text, told
+        return text, [*told, note("call-not-carried", tool=name, dialect=dialect)]
+
+    return Writer(compose, calls, gap)
+
+
+# -- arguments as tags
 
 
 @dataclass(frozen=True, slots=True)

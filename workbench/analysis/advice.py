@@ -64,6 +64,10 @@ ADVICE: Mapping[str, str] = {
         "Look at the call: if it is not what the model meant, set malformed = text. Otherwise nothing "
         "needs to be done."
     ),
+    "repaired-arguments": (
+        "Look at the call: if it is not what the model meant, set malformed = text. A model that does this "
+        "often needs a lower temperature, or the server's guided decoding."
+    ),
     "ambiguous-end": (
         "Check the end of the value in the call. The model wrote an example of a call into a value and "
         "did not close it."

@@ -301,6 +301,7 @@ RULES: tuple[Rule, ...] = (
     Rule(K.DOUBTFUL, "warning", "repaired-call", "a call was converted after a repair"),
     Rule(K.DOUBTFUL, "warning", "repaired-parameter", "a call was converted after a repair"),
     Rule(K.DOUBTFUL, "warning", "repaired-tag", "a call was converted after a repair"),
+    Rule(K.DOUBTFUL, "warning", "repaired-arguments", "a call was converted after a repair"),
     Rule(K.DOUBTFUL, "warning", "duplicate-parameter", "a call was converted, a parameter is there twice"),
     Rule(K.REQUEST, "warning", "template-empty", "the prompt template is empty: no tools reach the model"),
     Rule(

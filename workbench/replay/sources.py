@@ -36,7 +36,7 @@ _HEAD = 64 << 10  # bytes that tell what a file is
 MALFORMED = frozenset(
     """
     malformed-call unclosed-parameter truncated-call unnamed-call repaired-call repaired-parameter
-    repaired-tag ambiguous-end invalid-arguments bad-arguments other-dialect
+    repaired-tag repaired-arguments ambiguous-end invalid-arguments bad-arguments other-dialect
     """.split()
 )
 

@@ -67,23 +67,36 @@ LEAKS = [
     (f"Sure.\n  {ROO}", "kimi-k2", "roo-xml", True),
     ("<now>\n</now>", "qwen3-coder", "roo-xml", True),
     ("<tool_use>\n<bash><command>ls</command></bash>", "qwen3-coder", "roo-xml", True),
-    (HERMES, "qwen3-coder", "hermes", False),
-    (f"<think>\n\n</think>\n\n{HERMES}", "roo-xml", "hermes", False),
-    (f"Running {HERMES}", "kimi-k2", "hermes", False),
-    ('<tool_call>\n{"arguments": {}, "name": "bash"}\n</tool_call>', "roo-xml", "hermes", False),
+    (HERMES, "qwen3-coder", "hermes", True),
+    (f"<think>\n\n</think>\n\n{HERMES}", "roo-xml", "hermes", True),
+    (f"Running {HERMES}", "kimi-k2", "hermes", True),
+    ('<tool_call>\n{"arguments": {}, "name": "bash"}\n</tool_call>', "roo-xml", "hermes", True),
     ("<tool_call>bash\n<arg_key>command</arg_key>\n<arg_value>ls</arg_value>", "roo-xml", "glm", False),
     ("<tool_call>now</tool_call>", "roo-xml", "glm", True),
-    ('[TOOL_CALLS][{"name": "bash", "arguments": {}}]', "roo-xml", "mistral", False),
-    ('[TOOL_CALLS]bash[ARGS]{"command": "ls"}', "roo-xml", "mistral", False),
-    ('<|python_tag|>{"name": "bash", "parameters": {}}', "roo-xml", "llama3-json", False),
-    ('{"name": "bash", "parameters": {"command": "ls"}}', "roo-xml", "llama3-json", False),
+    ('[TOOL_CALLS][{"name": "bash", "arguments": {}}]', "roo-xml", "mistral", True),
+    ('[TOOL_CALLS]bash[ARGS]{"command": "ls"}', "roo-xml", "mistral", True),
+    ('<|python_tag|>{"name": "bash", "parameters": {}}', "roo-xml", "llama3-json", True),
+    ('{"name": "bash", "parameters": {"command": "ls"}}', "roo-xml", "llama3-json", True),
     ("[bash(command='ls'), now()]", "roo-xml", "pythonic", False),
     (
         '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>bash<｜tool▁sep｜>{"command": "ls"}<｜tool▁call▁end｜>',
         "roo-xml",
-        "deepseek-v3",
-        False,
+        "deepseek-v31",
+        True,
     ),
+    (
+        '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>bash\n```json\n{"command": 1}\n```',
+        "roo-xml",
+        "deepseek-v3",
+        True,
+    ),
+    (
+        '<longcat_tool_call>\n{"name": "bash", "arguments": {}}\n</longcat_tool_call>',
+        "roo-xml",
+        "longcat",
+        True,
+    ),
+    ('<TOOLCALL>[{"name": "bash", "arguments": {}}]</TOOLCALL>', "roo-xml", "nemotron-toolcall", True),
     ('<｜DSML｜function_calls>\n<｜DSML｜invoke name="bash">', "roo-xml", "deepseek-dsml", False),
     ('<minimax:tool_call>\n<invoke name="bash">\n', "roo-xml", "minimax-m2", False),
     ('<invoke name="bash">\n  <command>bun test</command>\n</invoke>', "qwen3-coder", "minimax-m2", False),
@@ -253,7 +266,7 @@ def test_each_choice_is_looked_at():
 
 
 def test_the_first_leak_of_a_dialect_speaks_for_the_others():
-    assert codes(f"{QWEN}\n{QWEN}\n{HERMES}\n{HERMES}", "roo-xml") == [LEAK, OTHER, LEAK]
+    assert codes(f"{QWEN}\n{QWEN}\n{HERMES}\n{HERMES}", "roo-xml") == [LEAK, OTHER, LEAK, OTHER]
 
 
 RARE = [

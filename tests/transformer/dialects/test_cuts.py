@@ -31,6 +31,13 @@ TOOLS = [
     {"type": "function", "function": {"name": "now"}},
 ]
 
+OBJECTS = [
+    '{"name": "read", "arguments": {"path": "a"}}', '{"name": "zip", "arguments": {}}', '{"name": "now"}',
+    '{"arguments": {"path": "b"}, "name": "read"}', '{"type": "x", "name": "bash", "parameters": {}}',
+    "{'name': 'read', 'arguments': {'path': 'it'}}", '{"name": ', '"name": ', '"read"', '"arguments": ',
+    "{", "}", "[", "]", ", ", ";", '"', '\\"', "\\", "'", " ", "\n", "abc", "é😀", '{"path": "x"}', ":",
+    "null", '"k": {"y": [1, "}"]}, ',
+]  # fmt: skip
 SOUP: dict[str, list[str]] = {
     "roo-xml": [
         "<think>", "</think>\n",
@@ -65,7 +72,28 @@ SOUP: dict[str, list[str]] = {
         "<tool_call>read<arg_key>path</arg_key><arg_value>a</arg_value>", "</arg_value></tool_call>", "\n",
         "\n", " ", "7", "now", "<", "</", "<arg_", "é😀", ">", "[1]", "\r\n", "null",
     ],
+    "hermes": [
+        *OBJECTS, "<tool_call>", "<tool_call>", "<tool_call>\n", "</tool_call>", "\n</tool_call>\n",
+        "</tool_", '<tool_call>{"name": "read", "arguments": {',
+    ],
+    "mistral": [
+        *OBJECTS, "[TOOL_CALLS]", "[TOOL_CALLS]", "[TOOL_CALLS] [", "[TOOL_CALLS]read[ARGS]", "[ARGS]",
+        "[CALL_ID]", '[TOOL_CALLS]bash[CALL_ID]abc123XYZ[ARGS]{"command": ', "[TOOL", "read",
+        '[TOOL_CALLS]zip{"a":1}',
+    ],
+    "llama3-json": [
+        *OBJECTS, "<|python_tag|>", "<|eot_id|>", "<|py", "\n", '\n{"name": "read", "parameters": {',
+        '{"name": "Alice"}', '{"name": "read", "x": 1}', "```\n",
+    ],
+    "deepseek-v31": [
+        *OBJECTS, "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>",
+        "<｜tool▁call▁begin｜>read<｜tool▁sep｜>", "<｜tool▁sep｜>",
+        "function<｜tool▁sep｜>read\n```json\n", "```<｜tool▁call▁end｜>",
+        "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>", "\n```", "<｜tool", "```json\n", "read",
+        'bash<｜tool▁sep｜>{"command": "x"}',
+    ],
 }  # fmt: skip
+TOKENS = ("kimi-k2", "deepseek-v31")  # their tokens vanish, with a finding, where they mean nothing
 POLICIES: list[JSON] = [
     {},
     {"arguments": "stream"},
@@ -249,7 +277,7 @@ def test_text_is_never_lost_nor_reordered(dialect: str, data: st.DataObject) -> 
     got, _, _ = seen(*transform(dialect, stream([case.text], case.finish), **case.kwargs))
     rest = iter(case.text)
     assert all(char in rest for char in got.content)
-    if not got.calls and not got.error and dialect != "kimi-k2" and case.policy.get("calls") != "first":
+    if not got.calls and not got.error and dialect not in TOKENS and case.policy.get("calls") != "first":
         # Without a call nothing is markup, and nothing is dropped.
         assert got.content == case.text
 

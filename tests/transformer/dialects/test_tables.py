@@ -259,7 +259,77 @@ KIMI = [
     *(f"{BEGIN}functions.read:0{ARGS}{{}}{BEGIN}{more}" for more in ("", SECTION, SECTION_END, BEGIN)),
 ]
 
-DRIVEN = {"roo-xml": ROO, "qwen3-coder": QWEN, "glm": GLM, "kimi-k2": KIMI}
+
+def json_objects(open: str, close: str) -> list[str]:
+    """Texts for the grammar of calls as JSON, with the markers of a dialect."""
+    values = ["null}", '12, "x": 1}', '"a"}', "'b'}", '["c"]}', '{"path": "b",}}']
+    cut = ["nul", '"a', "'b", "[1", '{"a": \'b', "{'a': 'b'}", '{"a": b\'c}}', '{"path": "b"', "}"]
+    cut += [' {"path": "b"} so', '{"path": "b"}]', '{"path": ["b"]} CLO']
+    open_ended = ["", "12", '{"path": "b"', '{"path": "b"}', '{"path": "b"}, "x": 1']
+    unknown = ["", ', "arguments": ', ', "arguments": 1', ', "arguments": {', ', "x": 1']
+    texts = [
+        "Hi OPENCALLCLOSE bye CLOSE",
+        "OPEN OPEN [CALL, CALL; OPENCALL]CLOSECLOSE OPENCALL CLOSECLO",
+        "OPENCALL\nCALL}CLOSE",
+        "OPENCALL] CALL",
+        "OPEN in prose, OPEN{...} and OPEN",
+        'OPEN{"arguments": {"path": "a \\" CLOSE"}, "name": "read"}CLOSE',
+        'OPEN{"id": "a}", "x": {"y": [1, "]"]}, "n": 1, "name": "now"}CLOSE',
+        'OPEN{"x": 1OPEN{"x": 1CLOSEOPEN{"x": 1}CLOSE',
+        'OPEN{"x": 1}, {"y": 2}] CALL {"y": 3} more',
+        'OPEN{"x": 1}OPENCALL',
+        'OPEN{"name": "read", "arguments": {"path": "a"}, "parameters": {}, "x": 1}CLOSE',
+        *(f'OPEN{{"name": "read", "arguments": {value}CLOSE' for value in values + open_ended),
+        *(f'OPEN{{"name": "read", "arguments": {value}' for value in cut),
+        *(f'OPEN{{"name": "read", "arguments": {value}OPENCALL' for value in open_ended),
+        *(f'OPEN{{"arguments": {value}OPENCALL' for value in ("", "12", '{"a": ', '{"path": "b"}')),
+        *(
+            f'OPEN{{"arguments": {value}CLOSE'
+            for value in ("", "12", '{"a": ', '{"path": "b"}', "12}", "{}}")
+        ),
+        *(f'OPEN{{"name": "zip"{rest}{mark}' for rest in unknown for mark in ("OPEN", "CLOSE")),
+        *(f'OPEN{{"name": "zip", {rest}}}CLOSE' for rest in ('"arguments": 1', '"x": {"a": 1}')),
+        *(f'OPEN{{"name": {rest}' for rest in ("OPENCALL", "12}", '""}', '"read" oops}', '"re')),
+        'OPEN{"name": "zip", "arguments": {"a": 1}}',
+        'OPEN{"name": "read", "arguments": {"path": "b", CLO',
+    ]
+    call = '{"name": "read", "arguments": {"path": "b"}}'
+    spelled = [text.replace("CALL", call).replace("OPEN", open).replace("CLOSE", close) for text in texts]
+    return [text.replace("CLO", close[:4]) for text in spelled]
+
+
+MARK = "[TOOL_CALLS]"
+MISTRAL = [
+    f'Hi {MARK}read[ARGS]{{"path": "b"}}{MARK}now{{}} bye',
+    f"{MARK}now[ARGS]{MARK}now[ARGS] oops",
+    f"{MARK}now[ARGS]\"oops\"{MARK}now[ARGS]'oops'",
+    f'{MARK}zip[ARGS]{MARK}zip[ARGS]{{}}{MARK}zip[ARGS]{{"a": {MARK}',
+    f'{MARK}read[ARGS]{{"path": "b",}}',
+    f'{MARK}read[ARGS]{{"path": "b"',
+]
+LLAMA = [
+    '{"name": "read", "parameters": {"path": "b"}}; {"name": "now", "parameters": {}}\n{"name": "zip"}',
+    '{"a": 1}\n{"name": "zip"}\n{"name": "now"}\n{"name": "read", "parameters": {"path": "b"}, "x": 1}',
+    '<|python_tag|>{"name": "now"}<|eot_id|>{"name": "now", "parameters": {}}',
+    '{"name": "now", "parameters": {} {"name": "now"}',
+    '{"name": {',
+    '{"name": "now", "parameters": {}}; {"a": 1} [',
+]
+DEEPSEEK = [
+    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>now<｜tool▁sep｜><｜tool▁call▁end｜> <｜tool▁calls▁end｜> x "
+    "<｜tool▁calls▁end｜>",
+    "<｜tool▁call▁begin｜>function<｜tool▁sep｜>zip\n```json\n{}\n```<｜tool▁call▁end｜> x",
+]
+DRIVEN = {
+    "roo-xml": ROO,
+    "qwen3-coder": QWEN,
+    "glm": GLM,
+    "kimi-k2": KIMI,
+    "hermes": json_objects("<tool_call>", "</tool_call>"),
+    "mistral": MISTRAL,
+    "llama3-json": LLAMA,
+    "deepseek-v31": DEEPSEEK,
+}
 POLICIES: list[dict[str, Any]] = [
     {},
     {"calls": "all", "after_call": "keep", "arguments": "whole"},
@@ -329,9 +399,10 @@ class Watched:
 def fired(name: str) -> list[Fired]:
     """Every step of every text under every policy."""
     found: list[Fired] = []
+    cuts = min(4, 240 // len(DRIVEN[name]))  # of each text
     for text in DRIVEN[name]:
         for policy in POLICIES:
-            for end in {len(text), *some(range(1, len(text)), 4)}:
+            for end in {len(text), *some(range(1, len(text)), cuts)}:
                 watched = Watched(name, policy)
                 watched.run(text[:end], 1 + end % 7 * 6)
                 found += watched.fired
@@ -344,12 +415,13 @@ def by_value(rule: Rule) -> tuple[str, str, str, str]:
 
 @each_driven
 def test_no_rule_is_unreachable(name: str) -> None:
+    """Of a grammar that several dialects share, each rule is reached in one of them."""
     dialect = DIALECTS[name]
-    assert {str(step.state) for step in fired(name)} == {
-        str(state) for state in dialect.states if state != "done"
-    }
-    seen = {by_value(step.rule) for step in fired(name)}
-    assert {by_value(rule) for state, _, rule in rules_of(dialect) if state != "done"} - seen == set()
+    sharing = [other for other in DRIVEN if DIALECTS[other].transitions is dialect.transitions]
+    steps = [step for other in sharing for step in fired(other)]
+    assert {str(step.state) for step in steps} == {str(state) for state in dialect.states if state != "done"}
+    wanted = {by_value(rule) for state, _, rule in rules_of(dialect) if state != "done"}
+    assert wanted - {by_value(step.rule) for step in steps} == set()
 
 
 # What an effect means. Each law is true of every step that any rule ever did.
@@ -363,8 +435,8 @@ LAWS: dict[str, Callable[[Fired, Effect], bool]] = {
     "a rule that completes a call gives it to the client, unless the policy wants no such call": (
         lambda step, effect: E.COMPLETES not in effect or has(step, Complete) or step.call.dropped
     ),
-    "a call is announced where its value begins or goes on, or where it ends": lambda step, effect: (
-        not has(step, Begin) or bool(effect & (E.COMPLETES | E.CUTS | E.ARGUMENT | E.OPENS_VALUE))
+    "a call is announced where it or its value begins, goes on or ends": lambda step, effect: (
+        not has(step, Begin) or bool(effect & (E.COMPLETES | E.CUTS | E.ARGUMENT | E.OPENS_VALUE | E.NAMES))
     ),
     "arguments leave only of a call": lambda step, effect: not has(step, Arguments) or step.call is not None,
     "what gives up leaves nothing of a call with the client": lambda step, effect: (

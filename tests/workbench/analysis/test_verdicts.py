@@ -241,7 +241,7 @@ EXPECTED = {
     "roo-xml/native-calls": Kind.NATIVE,
     "roo-xml/no-tools-offered": Kind.PASSED,
     "roo-xml/tool-choice-none": Kind.LEAK,
-    "qwen3-coder/other-dialect": Kind.LEAK,
+    "qwen3-coder/other-dialect": Kind.OTHER_DIALECT,
     "qwen3-coder/unclosed-call-repaired": Kind.DOUBTFUL,
     "kimi-k2/prose-names-token": Kind.NOTHING,
     "passthrough/tools-but-passthrough": Kind.OTHER_DIALECT,

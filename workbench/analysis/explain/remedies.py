@@ -272,6 +272,7 @@ _OF_CODE: Mapping[str, _Make] = {
     "repaired-parameter": _mended,
     "repaired-tag": _mended,
     "repaired-call": _mended,
+    "repaired-arguments": _mended,
     "ambiguous-end": _mended,
     "duplicate-parameter": _mended,
     "value-not-of-type": _mended,

@@ -170,8 +170,7 @@ _HALF = 8_000
 _INSIDE = frozenset(
     {
         "unclosed-parameter", "malformed-call", "repaired-parameter", "repaired-tag", "ambiguous-end",
-        "duplicate-parameter",
-        "value-not-of-type", "invalid-arguments",
+        "duplicate-parameter", "value-not-of-type", "invalid-arguments", "repaired-arguments",
     }
 )  # fmt: skip
 

@@ -318,9 +318,22 @@ SEEN: list[tuple[str, str, str, str, list[str]]] = [
         '<tool_call>\n{"name": "bash", "arguments": {"command": "ls"}}\n</tool_call>',
         "content",
         "leaked-markers",
+        ["with dialect = hermes this"],
+    ),
+    (
+        ROO,
+        '{"name": "bash", "parameters": {"command": "ls"}}',
+        "content",
+        "leaked-markers",
+        ["with dialect = llama3-json this"],
+    ),
+    (
+        ROO,
+        '<function_call>{"name": "bash", "arguments": {"command": "ls"}}</function_call>',
+        "content",
+        "leaked-markers",
         ["with “<bash>"],
     ),
-    (ROO, '{"name": "bash", "parameters": {"command": "ls"}}', "content", "leaked-markers", ["with “<bash>"]),
     (
         KIMI,
         '<function=bash>{"command": "ls"}</function>',

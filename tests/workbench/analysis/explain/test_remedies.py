@@ -27,6 +27,9 @@ NO_REMEDY = {
     ("missing-parameter", "missing-parameter"): "nobody knows the value",
     ("cut-by-length-after-call", "cut-after-call"): "the call is complete",
     ("truncated-arguments", "cut-after-call"): "the calls before are complete",
+    ("list-truncated-arguments", "cut-after-call"): "the calls before are complete",
+    ("not-json", "malformed-call"): "there are no arguments",
+    ("no-object", "malformed-call"): "there are no arguments",
     ("attributes", "malformed-call"): "another syntax, of which no small change makes a call",
     ("empty-turn", "empty-turn"): "there is no text",
     ("finish-without-call", "finish-contradicts"): "there is no call in the text",
@@ -34,6 +37,8 @@ NO_REMEDY = {
 NO_REMEDY_SEEN = {
     ("empty-section", "only-reasoning"): "there is no call in the text",
     ("cut-by-length-after-call", "cut-by-length"): "the call is complete",
+    ("not-json", "leaked-markers"): "there are no arguments",
+    ("no-object", "leaked-markers"): "there are no arguments",
     ("tool-choice-none", "leaked-markers"): "the client itself wants no calls",
 }
 

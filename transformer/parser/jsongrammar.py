@@ -1,0 +1,950 @@
+"""The grammar of calls as JSON: markers around objects with a name and arguments, or around arguments alone.
+
+    OPEN {"name": NAME, "arguments": {…}} CLOSE        one object, several of them, or a list
+    OPEN NAME {…} CLOSE                                the name before its arguments
+
+Hermes, Mistral, Llama, DeepSeek and others write the same thing with other markers. A dialect of this grammar is
+a `JsonSpelling`; the states, the tokens and the table are these. The members of an object may come in any order.
+Where the arguments end is told by their brackets, counted outside of strings: a marker inside a string is data, one
+outside of every string ends the call. The arguments go on as the model wrote them, as soon as the tool's name is
+known.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum, auto
+from typing import Any
+
+from transformer.journal import Text
+from transformer.jsonscan import JsonScanner
+from transformer.parser.jsoncall import JsonCall
+from transformer.parser.machine import (
+    USUAL_STATES,
+    USUAL_TOKENS,
+    Action,
+    Block,
+    Lexicon,
+    Machine,
+    Rule,
+    beginnings,
+    guard,
+    hold,
+    ignore,
+    prose,
+    release,
+    table,
+    then,
+    upto,
+)
+from transformer.parser.mending import is_object, mended_json
+from transformer.records import Effect
+
+# -- states and tokens
+
+
+class State(StrEnum):
+    TEXT = auto()
+    MARKED = auto()
+    OBJECT = auto()
+    NAME = auto()
+    VALUE = auto()
+    ARGUMENTS = auto()
+    STRING = auto()
+    QUOTED = auto()
+    SCALAR = auto()
+    OTHER = auto()
+    OTHER_STRING = auto()
+    NEXT = auto()
+    REJECTED = auto()
+    AFTER = auto()
+    DONE = auto()
+
+
+class Token(StrEnum):
+    TEXT = auto()
+    SPACE = auto()
+    OPEN = auto()
+    CLOSE = auto()
+    HEADER = auto()
+    KEY = auto()
+    NAME = auto()
+    QUOTE = auto()
+    APOSTROPHE = auto()
+    BRACE = auto()
+    END_BRACE = auto()
+    BRACKET = auto()
+    END_BRACKET = auto()
+    COMMA = auto()
+    SEPARATOR = auto()
+    CUT = auto()
+    END = auto()
+
+
+S, T, E = State, Token, Effect
+
+# -- how a dialect spells it
+
+NAME_LIMIT = 256  # characters of a name or a key; a longer one is text
+GAP = r"\s{0,64}"  # whitespace between two parts of one token; more of it is text
+_SIGNS: Mapping[str, Token] = {
+    "{": T.BRACE,
+    "}": T.END_BRACE,
+    "[": T.BRACKET,
+    "]": T.END_BRACKET,
+    '"': T.QUOTE,
+    "'": T.APOSTROPHE,
+    ",": T.COMMA,
+}
+_NAME_KEYS = ("name",)
+_OTHER_KEYS = ("type", "id")  # what else an object may have that no marker shows to be a call
+# In Python's spelling, too: models that write Python literals for values write them for names.
+_DOUBLE = rf'"(?:[^"\\\n]|\\.){{0,{NAME_LIMIT}}}+'
+_SINGLE = rf"'(?:[^'\\\n]|\\.){{0,{NAME_LIMIT}}}+"
+_STRING = f"(?:{_DOUBLE}\"|{_SINGLE}')"
+_STRING_BEGUN = rf"""(?:{_DOUBLE}(?:\\|"{GAP})?|{_SINGLE}(?:\\|'{GAP})?)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A tool's name before its arguments: the pattern of all of it, with the groups `tool` and perhaps `id`,
+    and the pattern of its beginnings.
+    """
+
+    pattern: str
+    begun: str
+
+
+@dataclass(frozen=True, slots=True)
+class JsonSpelling:
+    """The markers of a dialect of this grammar.
+
+    Any of the opening markers may stand before a call, any of the closing ones after it, and several of them.
+    `fence` may stand before a closing marker. `special` markers are tokens that nobody types: one that means
+    nothing is dropped and named. With `bare` an object at the start of a line is a call without any marker,
+    if it names an offered tool. `keys` are the keys of the arguments.
+    """
+
+    open: tuple[str, ...]
+    close: tuple[str, ...] = ()
+    fence: str = ""
+    header: Header | None = None
+    keys: tuple[str, ...] = ("arguments", "parameters")
+    special: bool = False
+    bare: bool = False
+
+    def lexicons(self) -> dict[StrEnum, Lexicon]:
+        """What may stand in each state. Where plain text leads back to prose, all that counts there does."""
+        bare = "{" if self.bare else ""
+        outside = self._lexicon(bare, close=self.special)
+        header = (f"(?P<header>{self.header.pattern})", self.header.begun) if self.header else ("", "")
+        key, name = (f"(?P<key>{_STRING}{GAP}:)", _STRING_BEGUN), (f"(?P<name>{_STRING})", _STRING_BEGUN)
+        separator = (
+            rf"(?P<separator>[,;]{GAP}(?=\{{|{_any(self.open)}))",
+            rf"[,;]{GAP}(?:{beginnings(*self.open)})?",
+        )
+        return {
+            S.TEXT: outside,
+            S.MARKED: self._lexicon("{[", *header),
+            S.OBJECT: self._lexicon("}]," + bare, *key, "\"'"),
+            S.NAME: self._lexicon(bare, *name, "\"'"),
+            S.VALUE: self._lexicon("{}[,\"'"),
+            S.ARGUMENTS: self._lexicon("{}[]\"'"),
+            S.STRING: _inside('"'),
+            S.QUOTED: _inside("'"),
+            S.SCALAR: self._lexicon("},"),
+            S.OTHER: self._lexicon('{}[]",'),
+            S.OTHER_STRING: _inside('"'),
+            S.NEXT: self._lexicon("{}]", *separator, ",;"),
+            S.REJECTED: self._lexicon("{]", *separator, ",;"),
+            S.AFTER: self._lexicon(bare),
+            S.DONE: outside,
+        }
+
+    def _lexicon(
+        self, signs: str, token: str = "", begun: str = "", first: str = "", close: bool = True
+    ) -> Lexicon:
+        """Markers, some signs of JSON, and a token of its own; where nothing is said, it may begin with anything.
+
+        A sign that may be the beginning of a marker waits for what follows it.
+        """
+        closing = self.close if close else ()
+        markers = (*self.open, *closing)
+        fence = self.fence if closing else ""
+        halves = [beginnings(*markers), begun]
+        if fence:
+            halves += [beginnings(f"{fence}_"), f"{re.escape(fence)}{GAP}(?:{beginnings(*closing)})?"]
+        partial = rf"(?:{'|'.join(filter(None, halves))})\Z"
+        wholes = [f"(?P<open>{_any(self.open)})", token]
+        if closing:
+            wholes.append(f"(?P<close>{f'(?:{re.escape(fence)}{GAP})?' if fence else ''}(?:{_any(closing)}))")
+        if signs:
+            wholes.append(f"(?!{partial})[{re.escape(signs)}]")
+        firsts = {word[0] for word in (*markers, *signs, *first, *fence[:1])}
+        starts = (
+            re.compile(r"\s*+\S") if token and not first else upto("".join(map(re.escape, sorted(firsts))))
+        )
+        return Lexicon(starts, re.compile("|".join(filter(None, wholes))), re.compile(partial))
+
+    def leftover(self, m: Machine, rest: str) -> StrEnum:
+        """What the beginning of a token is at the end of the answer."""
+        if m.call is not None:
+            return T.TEXT if m.state in (S.STRING, S.QUOTED, S.OTHER_STRING) else T.CUT
+        half = len(rest) > 1 and any(close.startswith(rest.rstrip()) for close in (*self.close, self.fence))
+        return T.CUT if half and m.state in (S.NEXT, S.AFTER) else T.TEXT
+
+    def words(self) -> tuple[Mapping[Any, str], Mapping[Any, str], Mapping[Any, str]]:
+        """What states and tokens are, and what a state waits for."""
+        key = self.keys[0]
+        states = {
+            **USUAL_STATES,
+            S.MARKED: f"after {self.open[0]}, before the JSON of a call",
+            S.OBJECT: "in the JSON object of a call, between two members",
+            S.NAME: "in that object, after the key of the tool's name",
+            S.VALUE: "before the arguments",
+            S.ARGUMENTS: "in the arguments' JSON, outside of its strings",
+            S.STRING: "in the arguments' JSON, inside a string, where everything is data",
+            S.QUOTED: "in the arguments, inside a string between apostrophes, as Python writes it",
+            S.SCALAR: f"in {key} that are not an object",
+            S.OTHER: "in a member of the call's object that is neither its name nor its arguments",
+            S.OTHER_STRING: "in such a member, inside a string",
+            S.NEXT: "after the JSON of a call, where its closing marker or another call may follow",
+            S.REJECTED: "after an object that stays text",
+        }
+        tokens = {
+            **USUAL_TOKENS,
+            T.OPEN: "the marker that begins a call",
+            T.CLOSE: "the marker that ends a call",
+            T.HEADER: "the tool's name, and what stands between it and its arguments",
+            T.KEY: "a key of the call's object",
+            T.NAME: "a string where the tool's name should be",
+            T.QUOTE: "a quotation mark",
+            T.APOSTROPHE: "an apostrophe",
+            T.BRACE: "an opening brace",
+            T.END_BRACE: "a closing brace",
+            T.BRACKET: "an opening bracket",
+            T.END_BRACKET: "a closing bracket",
+            T.COMMA: "a comma",
+            T.SEPARATOR: "a comma or semicolon before another call",
+            T.CUT: "the beginning of a token, cut off by the end of the answer",
+        }
+        waits = {
+            S.MARKED: "the JSON of a call",
+            S.OBJECT: f"the name, the {key} or the closing brace",
+            S.NAME: "the tool's name",
+            S.VALUE: f"the {key}",
+            S.ARGUMENTS: f"the end of the {key}",
+            S.STRING: "the end of the string",
+            S.QUOTED: "the end of the string",
+            S.SCALAR: "the closing brace",
+            S.OTHER: "the next member",
+            S.OTHER_STRING: "the end of the string",
+        }
+        return states, tokens, waits
+
+
+def _any(words: tuple[str, ...]) -> str:
+    return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+
+
+def _inside(quote: str) -> Lexicon:
+    """Inside a string an escape is two characters like others: only the quote that ends it counts, and a
+    backslash that is the last character so far.
+    """
+    starts = re.compile(rf"(?:[^{quote}\\]++|\\.)*+[{quote}\\]", re.DOTALL)
+    return Lexicon(starts, re.compile(quote), re.compile(r"\\\Z"))
+
+
+def read(match: re.Match[str]) -> tuple[StrEnum, str]:
+    """The token that a match of a lexicon is, and the name in it."""
+    kind, text = match.lastgroup, match[0]
+    if kind is None:
+        return _SIGNS[text], text
+    if kind in ("key", "name"):
+        return Token(kind), _unquoted(text[: text.rindex(text[0]) + 1])
+    return Token(kind), match["tool"] if kind == "header" else ""
+
+
+def _unquoted(written: str) -> str:
+    if written[0] == "'":
+        return written[1:-1].replace("\\'", "'")
+    try:
+        return str(json.loads(written, strict=False))
+    except ValueError:
+        return written[1:-1]
+
+
+def _spelling(m: Machine) -> JsonSpelling:
+    spelling = m.dialect.spelling
+    assert isinstance(spelling, JsonSpelling)
+    return spelling
+
+
+# -- the open call
+
+# Arguments that say: there are none.
+_NOTHING = ("null", "None", '""', "''")
+
+
+class ObjectCall(JsonCall):
+    """The registers of a call of this grammar."""
+
+    __slots__ = ("bare", "brackets", "ended", "headed", "named", "sign")
+
+    def __init__(self, m: Machine, text: str, bare: bool = False) -> None:
+        super().__init__(m, text)
+        self.live = self.live and not self.keep  # a repair needs the arguments as a whole
+        self.bare = bare  # no marker stands before it
+        self.headed = False  # its name stands before its arguments, without an object around both
+        self.named = -1  # where its name ends
+        self.ended = False  # its arguments are whole
+        self.brackets = JsonScanner()  # of the value that is being read
+        self.sign = ""  # the last sign of the arguments, outside of strings
+
+    def name_it(self, m: Machine, name: str) -> None:
+        """From here on the tool is known. Arguments that have come before may leave now."""
+        self.name, self.named = name, m.pos
+        self.live = self.live and not m.choice.rejects(name)
+        if self.args_start >= 0:
+            self._send(m, "", self.args_end)
+
+    def named_until(self) -> int:
+        return max(self.named, super().named_until())
+
+    def mended(self, more: str = "") -> str | None:
+        """The arguments, and `more` after them, as the JSON that was most likely meant, if the policy repairs;
+        None where they are good, or nobody can tell.
+        """
+        text = str(self.args) + (str(self.space) + more if more else "")
+        if not self.keep or not text or text in _NOTHING or is_object(text):
+            return None
+        return next(mended_json(text), None)
+
+    def deliver(self, m: Machine, end: int, complete: bool) -> None:
+        if complete and not self.begun:
+            self._settle(m)
+        super().deliver(m, end, complete)
+
+    def _settle(self, m: Machine) -> None:
+        """The arguments as they leave: none where the model says so, repaired where the policy wants that."""
+        better = self.mended()
+        if better is not None:
+            m.found("repaired-arguments", self.args_start, self.args_end, tool=self.name)
+            self.args = Text(better)
+        elif str(self.args) in _NOTHING:
+            self.args = Text()
+
+    def clone(self) -> ObjectCall:
+        twin = super().clone()
+        assert isinstance(twin, ObjectCall)
+        twin.brackets = self.brackets.clone()
+        return twin
+
+
+# -- guards
+
+
+@guard("the markers are tokens that nobody types")
+def is_special(m: Machine, name: str) -> bool:
+    return _spelling(m).special
+
+
+@guard("it stands at the start of a line, outside of code, and objects need no marker here")
+def can_be_bare(m: Machine, name: str) -> bool:
+    return m.line and not m.markdown.fenced and _spelling(m).bare
+
+
+@guard("a marker stands before the object")
+def is_marked(m: Machine, name: str) -> bool:
+    return m.wrapped
+
+
+@guard("the name and the arguments are complete")
+def has_all(m: Machine, name: str) -> bool:
+    return bool(m.call.name and m.call.ended)
+
+
+@guard("the name and the arguments are complete, and the policy wants the call")
+def is_whole_call(m: Machine, name: str) -> bool:
+    call: ObjectCall = m.call
+    return has_all.holds(m, name) and not m.choice.rejects(call.name)
+
+
+@guard("no marker stands before the object, and it is not a key of a call")
+def is_foreign_key(m: Machine, name: str) -> bool:
+    known = (*_NAME_KEYS, *_OTHER_KEYS, *_spelling(m).keys)
+    return m.call.bare and name not in known and not has_all.holds(m, name)
+
+
+@guard("it is the key of the name, for the first time")
+def is_name_key(m: Machine, name: str) -> bool:
+    return name in _NAME_KEYS and not m.call.name
+
+
+@guard("it is the key of the arguments, for the first time")
+def is_arguments_key(m: Machine, name: str) -> bool:
+    return name in _spelling(m).keys and not m.call.ended
+
+
+@guard("it is the key of the arguments once more")
+def is_repeated_key(m: Machine, name: str) -> bool:
+    return name in _spelling(m).keys
+
+
+@guard("no marker stands before the object, and no such tool was offered")
+def is_foreign_name(m: Machine, name: str) -> bool:
+    return m.call.bare and m.choice.tools_known and m.tool(name) is None
+
+
+@guard("it is empty")
+def is_empty(m: Machine, name: str) -> bool:
+    return not name
+
+
+@guard("it names no tool, or has neither a marker nor arguments")
+def is_no_call(m: Machine, name: str) -> bool:
+    call: ObjectCall = m.call
+    return not call.name or (call.bare and call.args_start < 0)
+
+
+@guard("its tool was not offered, and the policy wants such a call as text")
+def is_rejected(m: Machine, name: str) -> bool:
+    return m.choice.rejects(m.call.name)
+
+
+@guard("the policy repairs, and its arguments are nearly JSON")
+def is_mendable(m: Machine, name: str) -> bool:
+    call: ObjectCall = m.call
+    return call.mended() is not None
+
+
+@guard("the name stands before the arguments, without an object around both")
+def is_headed(m: Machine, name: str) -> bool:
+    return bool(m.call.headed)
+
+
+@guard("a string can begin here")
+def can_begin_string(m: Machine, name: str) -> bool:
+    return m.call.sign in ("{", "[", ",", ":")
+
+
+@guard("it closes the arguments of a call that stays text, because its tool was not offered")
+def closes_rejected(m: Machine, name: str) -> bool:
+    call: ObjectCall = m.call
+    return closes_call.holds(m, name) and m.choice.rejects(call.name)
+
+
+@guard("it closes arguments that are nearly JSON, there is no object around them, and the policy repairs")
+def closes_mendable(m: Machine, name: str) -> bool:
+    call: ObjectCall = m.call
+    return closes_call.holds(m, name) and call.mended(name) is not None
+
+
+@guard("it closes the arguments, and there is no object around them")
+def closes_call(m: Machine, name: str) -> bool:
+    call: ObjectCall = m.call
+    return call.headed and call.brackets.depth <= 1
+
+
+@guard("it closes the arguments")
+def closes_arguments(m: Machine, name: str) -> bool:
+    return bool(m.call.brackets.depth <= 1)
+
+
+@guard("it is all there is of the arguments")
+def is_whole_value(m: Machine, name: str) -> bool:
+    return bool(m.call.brackets.depth == 0)
+
+
+@guard("it is inside a bracket of the member")
+def is_in_member(m: Machine, name: str) -> bool:
+    return bool(m.call.brackets.depth > 0)
+
+
+@guard("it is not inside a bracket of the member")
+def ends_member(m: Machine, name: str) -> bool:
+    return bool(m.call.brackets.depth == 0)
+
+
+@guard("the policy repairs, and the JSON can be closed with every required argument in it")
+def is_repairable(m: Machine, name: str) -> bool:
+    return m.call.missing_end(m) is not None
+
+
+@guard("the client has a part of it")
+def is_streamed(m: Machine, name: str) -> bool:
+    return bool(m.call.begun)
+
+
+# -- actions: a call begins, or does not
+
+
+def begin_call(m: Machine, text: str, name: str) -> None:
+    m.wrapped = True
+    m.call = ObjectCall(m, text)
+
+
+def begin_bare(m: Machine, text: str, name: str) -> None:
+    m.wrapped = False
+    m.call = ObjectCall(m, text, bare=True)
+
+
+def begin_further(m: Machine, text: str, name: str) -> None:
+    """A further object after the same marker, if there was one."""
+    m.call = ObjectCall(m, text, bare=not m.wrapped)
+
+
+def not_a_call(m: Machine, text: str, name: str) -> None:
+    """A marker merely named in prose, or JSON that is not a call."""
+    m.wrapped = False
+    stay_text(m, text, name)
+
+
+def stay_text(m: Machine, text: str, name: str) -> None:
+    m.call.release(m)
+    m.say(text)
+
+
+def malformed(m: Machine, text: str, name: str) -> None:
+    """Something else stands where JSON should."""
+    if m.call.name:
+        _tell_malformed(m, m.pos - len(text.lstrip()), "it is not JSON")
+    not_a_call(m, text, name)
+
+
+def unnamed(m: Machine, text: str, name: str) -> None:
+    """All of the object is there, but there is no call in it."""
+    if m.call.args_start >= 0:
+        _tell_malformed(m, m.pos, "it names no tool")
+    stay_text(m, text, name)
+
+
+def _tell_malformed(m: Machine, end: int, reason: str) -> None:
+    m.found("malformed-call", m.call.start, end, tool=m.call.name or "a tool", reason=reason)
+
+
+# -- actions: its members
+
+
+def name_header(m: Machine, text: str, name: str) -> None:
+    call: ObjectCall = m.call
+    header = _spelling(m).header
+    found = re.match(header.pattern, text) if header is not None else None
+    call.id = (found.groupdict().get("id") if found is not None else None) or ""
+    call.headed = True
+    name_call(m, text, name)
+
+
+def name_call(m: Machine, text: str, name: str) -> None:
+    m.call.add(text)
+    m.call.name_it(m, name)
+
+
+def begin_member(m: Machine, text: str, name: str) -> None:
+    m.call.add(text)
+    m.call.brackets = JsonScanner()
+
+
+def skip_repeated(m: Machine, text: str, name: str) -> None:
+    m.found("duplicate-parameter", m.pos - len(text), m.pos, parameter=name)
+    begin_member(m, text, name)
+
+
+def member_bracket(m: Machine, text: str, name: str) -> None:
+    m.call.add(text)
+    m.call.brackets.feed(text)
+
+
+def begin_arguments(m: Machine, text: str, name: str) -> None:
+    m.call.brackets = JsonScanner()
+    bracket(m, text, name)
+
+
+def begin_array(m: Machine, text: str, name: str) -> None:
+    m.call.live = False
+    begin_arguments(m, text, name)
+
+
+def begin_scalar(m: Machine, text: str, name: str) -> None:
+    """Arguments that are not an object wait for their end: it may be that there are none."""
+    m.call.live = False
+    m.call.brackets = JsonScanner()
+    argument(m, text, name)
+
+
+def argument(m: Machine, text: str, name: str) -> None:
+    call: ObjectCall = m.call
+    call.sign = text.rstrip()[-1:] or call.sign
+    call.argument(m, text)
+
+
+def bracket(m: Machine, text: str, name: str) -> None:
+    m.call.brackets.feed(text)
+    argument(m, text, name)
+
+
+def end_arguments(m: Machine, text: str, name: str) -> None:
+    bracket(m, text, name)
+    m.call.ended = True
+
+
+def string(m: Machine, text: str, name: str) -> None:
+    """Inside a string whitespace counts, and nothing is held back."""
+    m.call.pass_on(m, text)
+
+
+def end_string(m: Machine, text: str, name: str) -> None:
+    m.call.sign = text
+    m.call.pass_on(m, text)
+
+
+def end_whole_string(m: Machine, text: str, name: str) -> None:
+    end_string(m, text, name)
+    m.call.ended = True
+
+
+def end_scalar(m: Machine, text: str, name: str) -> None:
+    m.call.add(text)
+    m.call.ended = True
+
+
+# -- actions: it ends
+
+
+def complete_call(m: Machine, text: str, name: str) -> None:
+    m.call.add(text)
+    m.call.deliver(m, m.pos, complete=True)
+
+
+def complete_headed(m: Machine, text: str, name: str) -> None:
+    bracket(m, text, name)
+    m.call.deliver(m, m.pos, complete=True)
+
+
+def release_headed(m: Machine, text: str, name: str) -> None:
+    """The bracket belongs to the arguments."""
+    bracket(m, text, name)
+    m.call.release(m)
+
+
+def complete_empty(m: Machine, text: str, name: str) -> None:
+    m.call.deliver(m, m.pos - len(text), complete=True)
+
+
+def complete_unended(m: Machine, text: str, name: str) -> None:
+    """The end of its JSON is missing; the token after it cannot be part of that."""
+    call: ObjectCall = m.call
+    end = m.pos - len(text.lstrip())
+    m.found("repaired-call", call.start, end, tool=call.name, closing="}")
+    call.deliver(m, end, complete=True)
+
+
+def repair(m: Machine, text: str, name: str) -> None:
+    m.call.repair(m, "}")
+
+
+def close_cut(m: Machine, text: str, name: str) -> None:
+    """The answer ended inside the arguments: the call is closed as it is."""
+    call: ObjectCall = m.call
+    m.found("truncated-call", call.start, m.pos, tool=call.name, fate="it was closed as it is")
+    call.deliver(m, m.pos, complete=False)
+
+
+def give_up(m: Machine, text: str, name: str) -> None:
+    call: ObjectCall = m.call
+    if call.name or call.args_start >= 0:
+        fate = "it went to the client as text"
+        m.found("truncated-call", call.start, m.pos, tool=call.name or "a tool", fate=fate)
+    call.release(m)
+
+
+# -- actions: around it
+
+
+def swallow(m: Machine, text: str, name: str) -> None:
+    """Markup between calls and after them, with the whitespace that stands there."""
+    m.settled += len(text)
+    m.prose.call(m.pos)
+    m.prev = "\n"
+
+
+def close_marker(m: Machine, text: str, name: str) -> None:
+    m.wrapped = False
+    swallow(m, text, name)
+
+
+def drop_token(m: Machine, text: str, name: str) -> None:
+    m.found("stray-token", m.pos - len(text), m.pos, token=text)
+    m.settled += len(text)
+
+
+def text_after(m: Machine, text: str, name: str) -> None:
+    m.wrapped = False
+    m.say(text)
+
+
+def bare_text_after(m: Machine, text: str, name: str) -> None:
+    """Whitespace before it was part of the call that has just ended."""
+    m.prev = text[-1]
+    text_after(m, text.lstrip(), name)
+
+
+# -- the table
+
+_BEGIN = E.BEGINS | E.HELD
+_REPAIRED = E.REPAIRS | E.COMPLETES
+_NOT_OFFERED = "only offered tools are called here"
+_NO_NAME = "nothing says which tool is meant"
+_NO_OBJECT = "no JSON object follows the name"
+
+
+def _at_markers(*cases: Rule) -> Block:
+    """Rules for the markers that end what is open. A case says what becomes of that, and where a closing marker
+    leads; after an opening one the next call begins.
+    """
+    closing: Mapping[StrEnum, Action] = {S.TEXT: prose, S.AFTER: close_marker}
+    return {
+        T.CLOSE: [case._replace(action=then(case.action, closing[case.to])) for case in cases],
+        T.OPEN: [
+            case._replace(to=S.MARKED, effect=case.effect | _BEGIN, action=then(case.action, begin_call))
+            for case in cases
+        ],
+    }
+
+
+# fmt: off
+_ENDS = [
+    Rule(S.DONE, E.GIVES_UP, give_up, "the answer ended, and this is not a call", is_no_call),
+    Rule(S.DONE, E.GIVES_UP, give_up, _NOT_OFFERED, is_rejected),
+    Rule(S.DONE, _REPAIRED, complete_unended, "only the end of the object is missing", has_all),
+    Rule(S.DONE, _REPAIRED, repair, "what is missing is clear", is_repairable),
+    Rule(S.DONE, E.CUTS, close_cut, "the client keeps what it has of it", is_streamed),
+    Rule(S.DONE, E.GIVES_UP, give_up, "the answer ended inside the call, so it is text"),
+]
+_OBJECT_ENDS = [
+    Rule(S.REJECTED, E.GIVES_UP, unnamed, _NO_NAME, is_no_call),
+    Rule(S.REJECTED, E.GIVES_UP, stay_text, _NOT_OFFERED, is_rejected),
+    Rule(S.NEXT, _REPAIRED, complete_call, "complete, with arguments as they were meant", is_mendable),
+    Rule(S.NEXT, E.COMPLETES, complete_call, "the call is complete"),
+]
+_NOT_ENDED = Rule(S.AFTER, _REPAIRED, complete_unended, "it ends the call that is open")
+_STAYS_TEXT = (
+    Rule(S.TEXT, E.GIVES_UP, release, _NO_NAME, is_no_call),
+    Rule(S.TEXT, E.GIVES_UP, release, _NOT_OFFERED, is_rejected),
+)
+_MARKER_ENDS = _at_markers(*_STAYS_TEXT, _NOT_ENDED)
+_HEADED = Rule(S.TEXT, E.GIVES_UP, malformed, _NO_OBJECT, is_headed)
+
+TRANSITIONS = table(
+    tuple(Token),
+    {
+        S.TEXT: (
+            {
+                T.OPEN: Rule(S.MARKED, _BEGIN, begin_call, "a call, if its JSON follows"),
+                T.BRACE: [Rule(S.OBJECT, _BEGIN, begin_bare, "a call, if it names an offered tool", can_be_bare)],
+                T.CLOSE: [Rule(S.TEXT, E.DROPPED, drop_token, "a token that means nothing here", is_special)],
+                T.END: Rule(S.DONE, E.NONE, ignore, "the answer is over"),
+            },
+            Rule(S.TEXT, E.PROSE, prose, "text leaves at once"),
+        ),
+        S.MARKED: (
+            {
+                T.SPACE: Rule(S.MARKED, E.HELD, hold, "whitespace before the JSON"),
+                T.OPEN: Rule(S.MARKED, E.HELD, hold, "several markers may stand before a call"),
+                T.BRACKET: Rule(S.MARKED, E.HELD, hold, "a list of calls"),
+                T.BRACE: Rule(S.OBJECT, E.HELD, hold, "the call's object"),
+                T.HEADER: Rule(S.VALUE, E.NAMES | E.HELD, name_header, "the tool's name, then its arguments"),
+                T.CUT: Rule(S.MARKED, E.HELD, hold, "the answer ends here"),
+                T.END: Rule(S.DONE, E.GIVES_UP, give_up, "a marker alone is text"),
+            },
+            Rule(S.TEXT, E.GIVES_UP, not_a_call, "a marker merely named in prose"),
+        ),
+        S.OBJECT: (
+            {
+                (T.SPACE, T.COMMA, T.CUT): Rule(S.OBJECT, E.HELD, hold, "between two members"),
+                T.KEY: [
+                    Rule(S.TEXT, E.GIVES_UP, not_a_call, "JSON of another kind", is_foreign_key),
+                    Rule(S.NAME, E.HELD, hold, "the tool's name follows", is_name_key),
+                    Rule(S.VALUE, E.HELD, hold, "the arguments follow", is_arguments_key),
+                    Rule(S.OTHER, E.HELD, skip_repeated, "only the first arguments count", is_repeated_key),
+                    Rule(S.OTHER, E.HELD, begin_member, "a member that means nothing here"),
+                ],
+                T.END_BRACE: _OBJECT_ENDS,
+                **_MARKER_ENDS,
+                T.END_BRACKET: [
+                    Rule(S.AFTER, _REPAIRED, then(complete_unended, swallow), "it ends the list, and the call in it",
+                         is_whole_call),
+                ],
+                (T.TEXT, T.BRACE): [
+                    Rule(S.TEXT, _REPAIRED | E.PROSE, then(complete_unended, bare_text_after),
+                         "the call has all it needs, and this is not part of it", is_whole_call),
+                ],
+                T.END: _ENDS,
+            },
+            Rule(S.TEXT, E.GIVES_UP, malformed, "not JSON, so not a call"),
+        ),
+        S.NAME: (
+            {
+                (T.SPACE, T.CUT): Rule(S.NAME, E.HELD, hold, "before the name"),
+                T.NAME: [
+                    Rule(S.TEXT, E.GIVES_UP, not_a_call, "JSON of another kind", is_foreign_name),
+                    Rule(S.TEXT, E.GIVES_UP, not_a_call, _NO_NAME, is_empty),
+                    Rule(S.OBJECT, E.NAMES | E.HELD, name_call, "the tool's name"),
+                ],
+                T.OPEN: Rule(S.MARKED, E.GIVES_UP | _BEGIN, then(release, begin_call), "the one before it was text"),
+                T.END: _ENDS,
+            },
+            Rule(S.TEXT, E.GIVES_UP, not_a_call, "a name is a string"),
+        ),
+        S.VALUE: (
+            {
+                (T.SPACE, T.CUT): Rule(S.VALUE, E.HELD, hold, "before the arguments"),
+                T.BRACE: Rule(S.ARGUMENTS, E.ARGUMENT, begin_arguments, "passed on as written"),
+                T.BRACKET: Rule(S.ARGUMENTS, E.ARGUMENT, begin_array, "passed on as written"),
+                T.QUOTE: [_HEADED, Rule(S.STRING, E.ARGUMENT, begin_scalar, "passed on as written")],
+                T.APOSTROPHE: [_HEADED, Rule(S.QUOTED, E.ARGUMENT, begin_scalar, "passed on as written")],
+                T.TEXT: [_HEADED, Rule(S.SCALAR, E.ARGUMENT, begin_scalar, "passed on as written")],
+                **_at_markers(
+                    *_STAYS_TEXT,
+                    Rule(S.AFTER, E.COMPLETES, complete_empty, "a call without arguments", is_headed),
+                    _NOT_ENDED,
+                ),
+                T.END: _ENDS,
+            },
+            Rule(S.TEXT, E.GIVES_UP, malformed, "not JSON, so not a call"),
+        ),
+        S.ARGUMENTS: (
+            {
+                (T.TEXT, T.SPACE): Rule(S.ARGUMENTS, E.ARGUMENT, argument, "passed on as written"),
+                T.QUOTE: Rule(S.STRING, E.ARGUMENT, argument, "a string begins"),
+                T.APOSTROPHE: [
+                    Rule(S.QUOTED, E.ARGUMENT, argument, "a string as Python writes it", can_begin_string),
+                ],
+                (T.BRACE, T.BRACKET): Rule(S.ARGUMENTS, E.ARGUMENT, bracket, "an object or a list begins"),
+                (T.END_BRACE, T.END_BRACKET): [
+                    Rule(S.REJECTED, E.GIVES_UP, release_headed, _NOT_OFFERED, closes_rejected),
+                    Rule(S.NEXT, _REPAIRED, complete_headed, "complete, with arguments as they were meant",
+                         closes_mendable),
+                    Rule(S.NEXT, E.COMPLETES, complete_headed, "the call is complete", closes_call),
+                    Rule(S.OBJECT, E.ARGUMENT, end_arguments, "the arguments are complete", closes_arguments),
+                    Rule(S.ARGUMENTS, E.ARGUMENT, bracket, "an object or a list ends"),
+                ],
+                T.CUT: Rule(S.ARGUMENTS, E.HELD, hold, "part of a marker, which is not JSON"),
+                **_MARKER_ENDS,
+                T.END: _ENDS,
+            },
+            Rule(S.ARGUMENTS, E.ARGUMENT, argument, "not JSON, but passed on as written"),
+        ),
+        S.STRING: (
+            {
+                T.QUOTE: [
+                    Rule(S.OBJECT, E.ARGUMENT, end_whole_string, "the arguments were a string", is_whole_value),
+                    Rule(S.ARGUMENTS, E.ARGUMENT, end_string, "the string ends"),
+                ],
+                T.END: _ENDS,
+            },
+            Rule(S.STRING, E.ARGUMENT, string, "inside a string everything is data"),
+        ),
+        S.QUOTED: (
+            {
+                T.APOSTROPHE: [
+                    Rule(S.OBJECT, E.ARGUMENT, end_whole_string, "the arguments were a string", is_whole_value),
+                    Rule(S.ARGUMENTS, E.ARGUMENT, end_string, "the string ends"),
+                ],
+                T.END: _ENDS,
+            },
+            Rule(S.QUOTED, E.ARGUMENT, string, "inside a string everything is data"),
+        ),
+        S.SCALAR: (
+            {
+                T.COMMA: Rule(S.OBJECT, E.HELD, end_scalar, "the arguments are over"),
+                T.END_BRACE: _OBJECT_ENDS,
+                T.CUT: Rule(S.SCALAR, E.HELD, hold, "part of a marker, which is not JSON"),
+                **_MARKER_ENDS,
+                T.END: _ENDS,
+            },
+            Rule(S.SCALAR, E.ARGUMENT, argument, "passed on as written"),
+        ),
+        S.OTHER: (
+            {
+                T.QUOTE: Rule(S.OTHER_STRING, E.HELD, hold, "a string begins"),
+                (T.BRACE, T.BRACKET): Rule(S.OTHER, E.HELD, member_bracket, "an object or a list begins"),
+                T.END_BRACKET: Rule(S.OTHER, E.HELD, member_bracket, "a list ends"),
+                T.END_BRACE: [
+                    Rule(S.OTHER, E.HELD, member_bracket, "an object ends", is_in_member),
+                    *_OBJECT_ENDS,
+                ],
+                T.COMMA: [Rule(S.OBJECT, E.HELD, hold, "the next member", ends_member)],
+                **_MARKER_ENDS,
+                T.END: _ENDS,
+            },
+            Rule(S.OTHER, E.HELD, hold, "it means nothing here"),
+        ),
+        S.OTHER_STRING: (
+            {
+                T.QUOTE: Rule(S.OTHER, E.HELD, hold, "the string ends"),
+                T.END: _ENDS,
+            },
+            Rule(S.OTHER_STRING, E.HELD, hold, "inside a string everything is data"),
+        ),
+        S.NEXT: (
+            {
+                T.SPACE: Rule(S.NEXT, E.PROSE, prose, "dropped, unless text follows"),
+                T.BRACE: Rule(S.OBJECT, _BEGIN, begin_further, "a further call"),
+                T.SEPARATOR: Rule(S.NEXT, E.MARKUP, swallow, "a further call follows"),
+                T.END_BRACKET: [Rule(S.AFTER, E.MARKUP, swallow, "the list ends", is_marked)],
+                T.END_BRACE: [Rule(S.NEXT, E.DROPPED, drop_token, "a brace too many", is_marked)],
+                T.OPEN: Rule(S.MARKED, _BEGIN, begin_call, "a further call, if its JSON follows"),
+                T.CLOSE: Rule(S.AFTER, E.MARKUP, close_marker, "it ends the call before it"),
+                T.CUT: Rule(S.NEXT, E.DROPPED, drop_token, "part of a marker"),
+                T.END: Rule(S.DONE, E.NONE, ignore, "the answer is over"),
+            },
+            Rule(S.TEXT, E.PROSE, text_after, "text after a call"),
+        ),
+        S.REJECTED: (
+            {
+                T.SPACE: Rule(S.REJECTED, E.PROSE, prose, "it stays text"),
+                (T.SEPARATOR, T.END_BRACKET): Rule(S.REJECTED, E.PROSE, prose, "part of the same text"),
+                T.BRACE: Rule(S.OBJECT, _BEGIN, begin_further, "a further call"),
+                T.OPEN: Rule(S.MARKED, _BEGIN, begin_call, "a further call, if its JSON follows"),
+                T.END: Rule(S.DONE, E.NONE, ignore, "the answer is over"),
+            },
+            Rule(S.TEXT, E.PROSE, text_after, "text follows, or the marker that ends it"),
+        ),
+        S.AFTER: (
+            {
+                T.SPACE: Rule(S.AFTER, E.PROSE, prose, "dropped, unless text follows"),
+                T.OPEN: Rule(S.MARKED, _BEGIN, begin_call, "a further call, if its JSON follows"),
+                T.BRACE: [Rule(S.OBJECT, _BEGIN, begin_bare, "a call, if it names an offered tool", can_be_bare)],
+                T.CLOSE: Rule(S.AFTER, E.MARKUP, close_marker, "several may stand after a call"),
+                T.CUT: Rule(S.AFTER, E.DROPPED, drop_token, "part of a marker"),
+                T.END: Rule(S.DONE, E.NONE, ignore, "the answer is over"),
+            },
+            Rule(S.TEXT, E.PROSE, text_after, "text after a call"),
+        ),
+        S.DONE: ({}, Rule(S.DONE, E.NONE, ignore, "nothing comes after the end")),
+    },
+)
+# fmt: on
+
+
+def json_grammar(spelling: JsonSpelling) -> dict[str, Any]:
+    """What a `Dialect` of this grammar is made of."""
+    states, tokens, waits = spelling.words()
+    return {
+        "states": tuple(State),
+        "tokens": tuple(Token),
+        "transitions": TRANSITIONS,
+        "lexicons": spelling.lexicons(),
+        "read": read,
+        "leftover": spelling.leftover,
+        "states_in_words": states,
+        "tokens_in_words": tokens,
+        "waits_for": waits,
+        "fenced": spelling.bare,
+        "spelling": spelling,
+        "own_json": True,
+    }
