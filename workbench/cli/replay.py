@@ -101,7 +101,7 @@ def _print(replayables: Sequence[Replayable]) -> int:
     for number, replayable in enumerate(replayables):
         if replayable.problem is not None:
             say(f"workbench: {replayable.problem}")
-            codes.append(2)
+            codes.append(0 if replayable.folder else 2)
         elif replayable.folder:
             _print_row(replayable, width, "" if replayable.folder == folder else replayable.folder)
             folder = replayable.folder

@@ -32,6 +32,10 @@ STANDARD_INPUT = "-"
 _LONGEST_HEADER = 4 << 20  # a header has the whole request in it
 _HEAD = 64 << 10  # bytes that tell what a file is
 
+_OF_ANSWERS = (b"data:", b'"choices"', b'"messages"', b'"role"')
+_TEXT = ".txt"
+_CAPTURES = (".sse", _TEXT, ".json", ".log")  # what captures and texts are called, beside SUFFIX
+
 # Findings that say: the model meant a call, and did not write it as it should.
 MALFORMED = frozenset(
     """
@@ -217,34 +221,67 @@ def _text(content: object) -> str:
 # -- folders
 
 
-def replayables_in(folder: Path, name: str, wishes: Wishes) -> list[Replayable]:
-    """All tapes in it and below: dialects in their usual order, in each what went wrong before the rest."""
+def replayables_in(
+    folder: Path, name: str, wishes: Wishes, chunking: Chunking | None = None
+) -> list[Replayable]:
+    """All tapes, captures and texts in it and below: dialects in their usual order, in each what went wrong
+    before the rest."""
     found = [
-        tape_replayable(path, path.name.removesuffix(SUFFIX), _label(folder, below), wishes)
-        for below, paths in sorted(_tapes_by_folder(folder, name), key=lambda group: _rank(group[0]))
+        _in_folder(path, _label(folder, below), wishes, chunking)
+        for below, paths in sorted(_files_by_folder(folder, name), key=lambda group: _rank(group[0]))
         for path in paths
     ]
     if not found:
-        raise UserError(f"there is no tape in {name}; tapes are files whose names end in {SUFFIX}")
+        others = ", ".join(_CAPTURES)
+        raise UserError(
+            f"there is nothing to replay in {name}: tapes are files whose names end in {SUFFIX}, captures of "
+            f"answers and texts of models such as end in {others}"
+        )
     return found
 
 
-def _tapes_by_folder(folder: Path, name: str) -> Iterator[tuple[str, list[Path]]]:
-    """Each folder that has tapes, by its path below the one that was named."""
+def _in_folder(path: Path, folder: str, wishes: Wishes, chunking: Chunking | None) -> Replayable:
+    if path.suffix == SUFFIX and _begins_like_a_tape(path):
+        return tape_replayable(path, path.name.removesuffix(SUFFIX), folder, wishes)
+    try:
+        found = _of_file(path, path.name, wishes, None, chunking)
+    except UserError as error:
+        found = unreadable(path.name, _naming(path.name, error), path)
+    found.folder = folder
+    return found
+
+
+def _files_by_folder(folder: Path, name: str) -> Iterator[tuple[str, list[Path]]]:
+    """Each folder that has something to replay, by its path below the one that was named."""
 
     def tell(error: OSError) -> None:
         if error.filename == str(folder):
             raise UserError(f"cannot read {name}: {error.strerror}")
 
     for parent, _, files in os.walk(folder, onerror=tell):
-        names = sorted((file for file in files if file.endswith(SUFFIX)), key=_good_ones_last)
-        paths = [path for path in map(Path(parent).joinpath, names) if _begins_like_a_tape(path)]
+        names = sorted((file for file in files if file.endswith((SUFFIX, *_CAPTURES))), key=_good_ones_last)
+        paths = [path for path in map(Path(parent).joinpath, names) if _is_replayable(path)]
         if paths:
             yield os.path.relpath(parent, folder), paths
 
 
 def _label(folder: Path, below: str) -> str:
     return folder.resolve().name if below == os.curdir else below
+
+
+def _is_replayable(path: Path) -> bool:
+    """Whether it is worth a row: what is not a tape has to be an answer, or a text that is called so."""
+    if path.suffix == SUFFIX and _begins_like_a_tape(path):
+        return True
+    try:
+        head = read_file(str(path), _HEAD)
+        # A project has thousands of other JSON files: they are not even read.
+        if path.suffix != _TEXT and not any(sign in head for sign in _OF_ANSWERS):
+            return False
+        return path.suffix == _TEXT or _kind_of(path) != "text"
+    except UserError:
+        # It says itself what is wrong with it; but JSON lines are often something else, such as examples.
+        return path.suffix != SUFFIX
 
 
 def _begins_like_a_tape(path: Path) -> bool:
@@ -292,7 +329,7 @@ def _of_name(name: str, wishes: Wishes, kind: Kind | None, chunking: Chunking | 
     path = resolve(name)
     try:
         if path.is_dir():
-            return replayables_in(path, name, wishes)
+            return replayables_in(path, name, wishes, chunking)
         if path.exists() and not path.is_file():  # a pipe gives its bytes only once
             return [replayable_of(name, load(name, kind), wishes, chunking)]
     except ValueError as error:  # a NUL in the name

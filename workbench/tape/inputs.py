@@ -24,12 +24,15 @@ from workbench.errors import UserError
 from workbench.files import resolve
 from workbench.tape.format import BOM, HEADER, Tape, TapeError, read_tape
 from workbench.tape.recipe import Recipe
-from workbench.text import json_object, json_text
+from workbench.text import json_object, json_text, visible_line
 
 Kind: TypeAlias = Literal["sse", "text", "tape", "json"]
 
 # The lines that may come before the first `data:` of a stream; anything else there means: not a stream.
 _BEFORE_DATA = re.compile(rb"(?:(?::|event\b|id\b|retry\b)[^\r\n]*)?(?:\r\n|\r|\n)")
+
+# Keys that no call of a model has, and answers or requests of some API do.
+_OTHER_APIS = frozenset("choices object messages output candidates message delta done usage created".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,11 @@ def read_input(data: bytes, kind: Kind | None) -> Input:
         return _tape(data)
     if kind == "json":
         return _completion(data)
+    if kind == "sse" and (events := _events_without_data(data)) is not None:
+        stream = b"".join(encode(event) for event in events) + DONE
+        return Input(
+            kind, stream, notes=("the chunks have no `data:` before them; each was read as an event",)
+        )
     if kind == "text" and not _is_utf8(data):
         return Input(kind, data, notes=("the text is not valid UTF-8; what cannot be read became U+FFFD",))
     return Input(kind, data)
@@ -81,9 +89,61 @@ def recognise(data: bytes) -> Kind:
     if not data.strip() or _is_stream(data.removeprefix(BOM)):
         return "sse"
     value = json_object(data) or {}
-    if isinstance(value.get("error"), dict):
-        return "sse"  # what a server says instead of a stream: the transformer knows what to make of it
-    return "json" if _is_completion(value) else "text"
+    if isinstance(value.get("error"), dict) or _events_without_data(data) is not None:
+        return "sse"  # an error instead of a stream: the transformer knows what to make of it
+    if _is_completion(value) or _is_message(value):
+        return "json"
+    _refuse_other_json(data)
+    return "text"
+
+
+def _events_without_data(data: bytes) -> list[Any] | None:
+    """Chunks as JSON, one a line, in a list, or a single one, as programs log them; None: it is not that."""
+    text = data.removeprefix(BOM).strip()
+    if text[:1] == b"[":
+        found = _json(text)
+        chunks = found if isinstance(found, list) else []
+    elif text[:1] == b"{":
+        lines = [line for line in text.splitlines() if line.strip() and line.strip() != b"[DONE]"]
+        chunks = [_json(line) for line in lines]
+        if None in chunks:
+            chunks = [_json(text)]
+    else:
+        return None
+    return chunks if chunks and all(map(_is_chunk, chunks)) else None
+
+
+def _is_chunk(value: Any) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("choices"), list):
+        return False
+    choices = value["choices"]
+    return value.get("object") == "chat.completion.chunk" or any(
+        isinstance(choice, dict) and "delta" in choice for choice in choices
+    )
+
+
+def _refuse_other_json(data: bytes) -> None:
+    """JSON of another API would be replayed as "text and no call", which is not true of it. A call that a
+    model writes as JSON is a text."""
+    value = json_object(data) or json_object(data.removeprefix(BOM).lstrip().partition(b"\n")[0])
+    if value is None or _OTHER_APIS.isdisjoint(value):
+        return
+    if isinstance(value.get("messages"), list):
+        raise UserError(
+            "this is a request, not an answer; `workbench prompt` shows what becomes of it on its way up"
+        )
+    keys = visible_line(", ".join(list(value)[:6])[:200])
+    raise UserError(
+        f"this is JSON, but neither a chat completion nor chunks of one (its keys: {keys}); "
+        "--as text reads it as the text of a model"
+    )
+
+
+def _json(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def read_file(name: str, most: int = -1) -> bytes:
@@ -157,6 +217,10 @@ def _body(tape: Tape) -> dict[str, Any] | None:
 
 def _completion(data: bytes) -> Input:
     body = json_object(data)
+    if body is not None and _is_message(body):
+        body = _wrapped(body)
+        note = "a message alone; it was read as the only choice of a completion"
+        return Input("json", json_text(body).encode(), body=body, notes=(note,))
     if body is None or not _is_completion(body):
         raise UserError('this is not a completion: it is not a JSON object with a list of "choices"')
     return Input("json", data, body=body)
@@ -178,6 +242,17 @@ def _is_stream(data: bytes) -> bool:
 
 def _is_completion(value: dict[str, Any]) -> bool:
     return isinstance(value.get("choices"), list)
+
+
+def _is_message(value: dict[str, Any]) -> bool:
+    return value.get("role") == "assistant" and ("content" in value or "tool_calls" in value)
+
+
+def _wrapped(message: dict[str, Any]) -> dict[str, Any]:
+    finish = "tool_calls" if message.get("tool_calls") else "stop"
+    choice = {"index": 0, "message": message, "finish_reason": finish}
+    return {"id": "chatcmpl-message", "object": "chat.completion", "created": 0, "model": "message",
+            "choices": [choice]}  # fmt: skip
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -11,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.support.project import ROOT
 from tests.support.samples import ALL as SAMPLES
 from tests.support.terminal import Program
-from workbench.cli.main import main
+from workbench.cli.main import app, main
 from workbench.files import samples_dir
 from workbench.text import visible_line
 
@@ -176,3 +178,83 @@ def test_without_any_terminal_the_remedy_is_named():
         start_new_session=True, env=os.environ | {"PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert "there is no terminal to read keys from" in done.stderr and "| cat" in done.stderr
+
+
+# -- whatever an answer was kept as
+
+CHUNKS = [
+    {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+    for delta, finish in (
+        ({"role": "assistant", "content": "<read_file>\n<path>a"}, None),
+        ({"content": ".py</path>\n</read_file>"}, None),
+        ({}, "stop"),
+    )
+]
+NATIVE_CALL = {
+    "index": 0,
+    "id": "c1",
+    "type": "function",
+    "function": {"name": "read_file", "arguments": "{}"},
+}
+NATIVE = {"choices": [{"index": 0, "delta": {"tool_calls": [NATIVE_CALL]}, "finish_reason": "tool_calls"}]}
+MESSAGE = {"role": "assistant", "content": None, "tool_calls": [NATIVE_CALL]}
+CALLED = "1 call converted"
+PASSED = "upstream sends tool_calls itself; they were passed through unchanged"
+KEPT = {
+    "lines.jsonl": ("\n".join(map(json.dumps, CHUNKS)), CALLED),
+    "lines-done.log": ("\n".join([*map(json.dumps, CHUNKS), "[DONE]"]), CALLED),
+    "list.json": (json.dumps(CHUNKS, indent=2), CALLED),
+    "stream.sse": ("".join(f"data: {json.dumps(chunk)}\n\n" for chunk in CHUNKS), CALLED),
+    "text.txt": ("<read_file>\n<path>a.py</path>\n</read_file>", CALLED),
+    "native.jsonl": (json.dumps(NATIVE), PASSED),
+    "native.sse": (f"data: {json.dumps(NATIVE)}\n\n", PASSED),
+    "message.json": (json.dumps(MESSAGE), PASSED),
+    "whole.json": (json.dumps({"choices": [{"index": 0, "message": MESSAGE}]}), PASSED),
+}
+REFUSED = {
+    "request.json": ({"model": "m", "messages": [], "tools": []}, "this is a request, not an answer"),
+    "responses.json": ({"object": "response", "output": []}, "neither a chat completion nor chunks of one"),
+    "ollama.json": (
+        {"model": "m", "message": {"role": "assistant"}, "done": True},
+        "its keys: model, message",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_issue_11_18_answers_are_recognised_however_they_were_kept(tmp_path: Path, name: str) -> None:
+    content, said = KEPT[name]
+    (tmp_path / name).write_text(content)
+    done = CliRunner().invoke(app, ["replay", "-d", "roo-xml", str(tmp_path / name)])
+    assert (done.exit_code, done.stdout.splitlines()[0].rstrip(".")) == (0, f"good: {said}"), done.output
+    assert CliRunner().invoke(app, ["transform", "-d", "roo-xml", str(tmp_path / name)]).exit_code == 0
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_issue_11_18_other_json_is_refused_with_a_sentence(tmp_path: Path, name: str) -> None:
+    value, said = REFUSED[name]
+    (tmp_path / name).write_text(json.dumps(value))
+    for command in ("replay", "transform"):
+        done = CliRunner().invoke(app, [command, "-d", "roo-xml", str(tmp_path / name)])
+        assert done.exit_code == 2 and said in done.output, done.output
+
+
+def test_issue_11_18_a_call_that_a_model_writes_as_json_is_a_text(tmp_path: Path) -> None:
+    (tmp_path / "call.txt").write_text('{"name": "read_file", "arguments": {"path": "a"}}')
+    done = CliRunner().invoke(app, ["replay", "-d", "roo-xml", str(tmp_path / "call.txt")])
+    assert done.exit_code == 0 and " reads, " in done.stdout
+
+
+def test_issue_11_18_a_folder_of_captures_and_texts(tmp_path: Path) -> None:
+    for name, (content, _) in KEPT.items():
+        (tmp_path / name).write_text(content)
+    (tmp_path / "request.json").write_text(json.dumps(REFUSED["request.json"][0]))
+    (tmp_path / "package.json").write_text('{"name": "x", "version": "1"}')
+    (tmp_path / "good-tape.jsonl").write_bytes(
+        next(path for path in SAMPLES if path.stem.startswith("good")).read_bytes()
+    )
+    done = CliRunner().invoke(app, ["replay", "-d", "roo-xml", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    shown = {line.split()[1] for line in done.stdout.splitlines()[1:]}
+    assert shown == {*KEPT, "good-tape"}
+    assert "request.json: this is a request" in done.output and "package.json" not in done.output

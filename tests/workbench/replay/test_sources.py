@@ -365,7 +365,7 @@ def test_a_tape_runs_as_long_as_somebody_writes_it(tmp_path: Path, pid: Any, run
         ("half.jsonl", b'{"tape": 1, "dial', None, "{} cannot be shown: .* half written"),
         ("text.txt", b"text", "tape", "{} cannot be shown: this is not a tape"),
         ("empty.jsonl", b"", "tape", "{} cannot be shown: it is empty"),
-        ("folder", "folder", None, "there is no tape in {}"),
+        ("folder", "folder", None, "there is nothing to replay in {}"),
     ],
 )
 def test_an_error_names_the_file(tmp_path: Path, name: str, data: Any, kind: Any, why: str):
