@@ -4,6 +4,7 @@ only ever has whole lines.
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Iterable, Iterator
@@ -124,6 +125,15 @@ _PIECE = 1 << 20
 _LOOK_EVERY = 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class LetGo:
+    """A file that was given up: its first line, and how much there was after it."""
+
+    header: bytes
+    lines: int
+    size: int
+
+
 class TapeFile:
     """Appends lines. Not thread-safe: a tape has one writer."""
 
@@ -131,6 +141,7 @@ class TapeFile:
         self.path = path
         self.size = 0
         self._fd = -1
+        self.let_go: LetGo | None = None
         self._torn = False
         self._looked = 0.0
 
@@ -145,7 +156,7 @@ class TapeFile:
 
     def append(self, data: bytes | bytearray) -> tuple[int, OSError | None]:
         """How many of these lines are in the file now, and what hindered the others."""
-        if error := self._look():
+        if error := self.look():
             return 0, error
         torn = self._torn
         if self._torn:
@@ -176,7 +187,7 @@ class TapeFile:
                 self._torn, whole = True, written
         self.size += whole
 
-    def _look(self) -> OSError | None:
+    def look(self) -> OSError | None:
         """A file that was deleted goes on taking bytes, into nowhere: put it back where it belongs."""
         now = time.monotonic()
         if now - self._looked < _LOOK_EVERY:
@@ -185,6 +196,8 @@ class TapeFile:
             if os.fstat(self._fd).st_nlink == 0:
                 self._put_back()
         except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                self._let_go()
             return error
         self._looked = now
         return None
@@ -193,6 +206,19 @@ class TapeFile:
         fd = _create(self.path, _pieces(self._fd))
         os.close(self._fd)
         self._fd = fd
+
+    def _let_go(self) -> None:
+        """A deleted file takes room for as long as it is open: somebody deleted it to make room, and there
+        would never be any. Its first line is kept, for the file that is made when there is room."""
+        header, lines = b"", 0
+        for piece in _pieces(self._fd):
+            if not lines:
+                header += piece
+            lines += piece.count(b"\n")
+        header = header[: header.index(b"\n") + 1]
+        self.let_go = LetGo(header, lines - 1, self.size - len(header))
+        self.close()
+        self.size, self._torn = 0, False
 
 
 class _ShortWriteError(OSError):

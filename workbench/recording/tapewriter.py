@@ -235,9 +235,12 @@ class TapeWriter:
         """Write what can be written. What cannot is lost, and said so as soon as writing works again."""
         if not self.file.exists and now - self._tried >= _TRY_AGAIN:
             self._create(now)
+        if self.file.exists and self.error is not None:
+            self.file.look()  # even if there is nothing to write: the room it takes may be what is missing
+            self._miss_let_go(lose)
         self._write(_FOREVER if self.over else now, lose)
         if self.over and self.file.exists:
-            self._write_end()
+            self._write_end(lose)
         self.row["size"] = self.file.size
 
     def close(self) -> None:
@@ -261,6 +264,7 @@ class TapeWriter:
         count = 0
         if self.file.exists:
             count, self.error = self.file.append(gap + ready.data)
+            self._miss_let_go(lose)
         if gap and count:
             self._gap, count = (0, 0), count - 1
         for lines, payload, counted in ready.weights[count:]:
@@ -269,13 +273,23 @@ class TapeWriter:
                 self._lose(lines, payload)
                 lose(lines, payload)
 
-    def _write_end(self) -> None:
+    def _miss_let_go(self, lose: Callable[[int, int], None]) -> None:
+        """What was in a file that had to be given up is lost; it is made again, from its first line."""
+        gone, self.file.let_go = self.file.let_go, None
+        if gone is not None:
+            self._header = gone.header
+            self._gap = (self._gap[0] + gone.lines, self._gap[1] + gone.size)
+            self._lose(gone.lines, gone.size)
+            lose(gone.lines, gone.size)
+
+    def _write_end(self, lose: Callable[[int, int], None]) -> None:
         assert self._end is not None
         t, how, summary = self._end
         if any(self._lost):
             summary |= {"lost": {"lines": self._lost[0], "bytes": self._lost[1]}}
         gap = encode_line(lost_line(t, *self._gap)) if any(self._gap) else b""
         written, self.error = self.file.append(gap + encode_line(end_line(t, how, **summary)))
+        self._miss_let_go(lose)
         if written:
             self._gap = (0, 0)
         self.ended = self.error is None
@@ -286,6 +300,7 @@ Lose: TypeAlias = Callable[[int, int], None]
 Publish: TypeAlias = Callable[[str, dict[str, Any], bool], None]
 
 _PROBE_AGAIN = 1.0
+_PROBE = 16 << 10
 _TURN = 0.02  # seconds for what was put aside, at a time
 _UNFINISHED = 500  # how many tapes may wait for a disk that takes their last line
 _REMEDIES = {
@@ -391,7 +406,8 @@ class OpenTapes:
         probe = self._library / TAPES / f".probe-{os.getpid()}"
         try:
             make_folder(probe.parent)
-            probe.touch(0o600)
+            # With something in it: a full disk may still take an empty file.
+            probe.write_bytes(bytes(_PROBE))
             probe.unlink()
         except OSError as error:
             self._fail(self._reason(error))
