@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +15,17 @@ import pytest
 
 from tests.support.bench import CALL, HEAD, QUICK, Bench, running_bench, wait_for
 from tests.support.streams import chunk, message, sse, stream_of
-from tests.support.upstream.answers import Answer, Finish, Gate, Send, whole
+from tests.support.upstream.answers import Answer, Finish, Gate, Send, Step, whole
+from tests.support.upstream.server import ScriptedUpstream
+from workbench.errors import UserError
+from workbench.library.index import rebuild
+from workbench.library.query import Library
+from workbench.library.retention import Keep, expire
+from workbench.library.summary import Row
+from workbench.library.tapefiles import list_tapes
+from workbench.proxy.registration import Registration, Resend, register, registered, resend
+from workbench.replay.marks import Marks
+from workbench.tape.format import dump_line, end_line, make_header
 
 
 @pytest.fixture
@@ -48,6 +62,12 @@ def fill(disk: Path) -> Path:
     return ballast
 
 
+def rows(bench: Bench) -> list[Row]:
+    with suppress(UserError), Library(bench.proxy.library) as library:  # there may be none yet
+        return library.rows()
+    return []
+
+
 def ask(bench: Bench) -> None:
     assert bench.ask(whole(message(CALL)), stream=False).status_code == 200
 
@@ -71,7 +91,7 @@ def test_a_full_disk_heals_when_there_is_room_again(small_disk: Path):
 def test_a_full_disk_heals_when_the_tape_that_is_being_written_is_deleted(small_disk: Path):
     """A deleted file keeps its room for as long as the proxy has it open."""
     text = [Send(sse(chunk("x" * 1000), done=False))] * 200
-    rest = [Gate("full"), *text, Gate("deleted"), Send(stream_of(CALL)), Finish()]
+    rest: list[Step] = [Gate("full"), *text, Gate("deleted"), Send(stream_of(CALL)), Finish()]
     with running_bench(small_disk, toml=QUICK.replace("idle_timeout = 3", "idle_timeout = 30")) as bench:
         with bench.asking(Answer([HEAD, *text, *rest])) as response:
             reads = response.iter_raw()
@@ -88,3 +108,99 @@ def test_a_full_disk_heals_when_the_tape_that_is_being_written_is_deleted(small_
         assert found.complete and found.end is not None and found.end.value["calls"] == 1
         assert list(found.of("lost")) and found.end.value["lost"]["lines"] > 0
         assert tapes_health(bench)["lost_lines"] == found.end.value["lost"]["lines"]
+
+
+# A library from elsewhere
+
+
+@pytest.fixture
+def strange_library(tmp_path: Path) -> Path:
+    """Links that lead out of it, pipes and folders where tapes should be, and one real tape."""
+    outside = tmp_path / "outside" / "2020-01-01"
+    outside.mkdir(parents=True)
+    (outside / "000000-precious.jsonl").write_bytes(TAPE)
+    library = tmp_path / "library"
+    day = library / "tapes" / "2020-01-02"
+    day.mkdir(parents=True)
+    (day / "000000-real.jsonl").write_bytes(TAPE)
+    (day / "000001-link.jsonl").symlink_to(outside / "000000-precious.jsonl")
+    (day / "000002-folder.jsonl").mkdir()
+    os.mkfifo(day / "000003-pipe.jsonl")
+    (library / "tapes" / "2020-01-03").symlink_to(outside, target_is_directory=True)
+    os.mkfifo(library / "tapes" / "2020-01-04")
+    (library / "tapes" / "2020-01-05").symlink_to("/dev")
+    for folder in (outside, day):
+        for file in folder.glob("*.jsonl"):
+            os.utime(file, (1, 1), follow_symlinks=False)
+    return library
+
+
+TAPE = dump_line(make_header("x", "roo-xml", started=1.0)) + dump_line(end_line(1, "done"))
+
+
+def test_rebuild_and_retention_stay_inside_the_library(strange_library: Path, tmp_path: Path):
+    assert [entry.path for entry in list_tapes(strange_library)] == ["tapes/2020-01-02/000000-real.jsonl"]
+    assert rebuild(strange_library).tapes == 1
+    gone = list(expire(strange_library, Keep(days=1, bytes=0)))
+    assert gone == ["tapes/2020-01-02/000000-real.jsonl"]
+    assert (tmp_path / "outside" / "2020-01-01" / "000000-precious.jsonl").exists()
+
+
+def test_a_running_proxy_is_not_held_up_by_a_pipe(tmp_path: Path):
+    day = tmp_path / "proxy" / "library" / "tapes" / "2020-01-02"
+    day.mkdir(parents=True)
+    os.mkfifo(day / "000003-pipe.jsonl")
+    (day.parents[1] / "proxies").mkdir()
+    os.mkfifo(day.parents[1] / "proxies" / "1.json")
+    with running_bench(tmp_path) as bench:
+        ask(bench)
+        wait_for(lambda: [row.state for row in rows(bench)] == ["done"], "the tape in the index")
+        assert tapes_health(bench)["index_problem"] is None
+
+
+def test_marks_that_are_a_pipe_do_not_stop_anybody(tmp_path: Path):
+    tape = tmp_path / "a.jsonl"
+    tape.write_bytes(TAPE)
+    os.mkfifo(tmp_path / "a.jsonl.marks.json")
+    assert "is not a file" in str(Marks(tape).problem)
+
+
+def test_a_library_of_tapes_that_are_elsewhere_is_not_written_to(tmp_path: Path):
+    library = tmp_path / "proxy" / "library"
+    library.mkdir(parents=True)
+    (tmp_path / "outside").mkdir()
+    (library / "tapes").symlink_to(tmp_path / "outside", target_is_directory=True)
+    with running_bench(tmp_path) as bench:
+        assert "is a link" in tapes_health(bench)["problem"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"url": "http://192.0.2.1:80/v1", "control": "http://192.0.2.1:80/_workbench"},
+        {"control": "http://example.invalid/_workbench"},
+        {"control": "https://127.0.0.1:1/_workbench"},
+        {"control": "http://[::ffff:192.0.2.1]/_workbench"},
+        {"control": "http://0.0.0.0:1/_workbench"},
+        {"control": "//"}, {"control": ""}, {"control": None}, {"control": "http://[", "url": 7},
+        {"pid": "1"}, {"pid": -1}, {"pid": 10**30}, {"pid": None}, {"started": "soon"},
+    ],
+)  # fmt: skip
+def test_a_registration_that_leads_elsewhere_is_not_one(tmp_path: Path, change: dict[str, Any]):
+    base = "http://127.0.0.1:1"
+    good = Registration(os.getpid(), f"{base}/v1", f"{base}/_workbench", "t", 1.0)
+    assert register(tmp_path, good) is not None and registered(tmp_path) == [good]
+    path = tmp_path / "proxies" / f"{os.getpid()}.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    assert registered(tmp_path) == []
+
+
+def test_a_request_is_not_sent_to_a_stranger_on_this_machine(tmp_path: Path):
+    """It says another process id than the registration, or none at all: it gets no request to send."""
+    with ScriptedUpstream() as stranger:
+        stranger.answer_with(lambda seen: whole({"pid": 1}))
+        register(tmp_path, Registration(os.getpid(), stranger.url, stranger.base, "t", 1.0))
+        with pytest.raises(UserError, match="does not answer"):
+            asyncio.run(resend(tmp_path, Resend({"messages": ["secret"]})))
+        assert [seen.method for seen in stranger.requests] == ["GET"]
+        assert not any(b"secret" in seen.body for seen in stranger.requests)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -97,7 +98,9 @@ def is_marked(tape: Path) -> bool:
 def list_tapes(library: Path) -> Iterator[TapeEntry]:
     """Every tape there is, the oldest first. What vanishes meanwhile is passed over.
 
-    Only names are held, and those of one day: a library may have any number of tapes.
+    Only files in real folders of the library: a link may lead out of it, to what is not ours to delete, and
+    to open a pipe would mean to wait for ever. Only names are held, and those of one day: a library may have
+    any number of tapes.
     """
     for day in sorted(_names(library / TAPES)):
         folder = library / TAPES / day
@@ -105,7 +108,9 @@ def list_tapes(library: Path) -> Iterator[TapeEntry]:
         for name in sorted(names):
             if name.endswith(SUFFIX):
                 with suppress(OSError):
-                    found = os.stat(folder / name)
+                    found = os.lstat(folder / name)
+                    if not stat.S_ISREG(found.st_mode):
+                        continue
                     marked = not names.isdisjoint(_marks(name))
                     yield TapeEntry(f"{TAPES}/{day}/{name}", found.st_size, found.st_mtime, marked)
 
@@ -116,9 +121,17 @@ def _marks(name: str) -> tuple[str, str]:
 
 def _names(folder: Path) -> list[str]:
     try:
-        return os.listdir(folder)
+        return os.listdir(folder) if stat.S_ISDIR(os.lstat(folder).st_mode) else []
     except OSError:
         return []
+
+
+def is_file(path: Path) -> bool:
+    """Whether it is a file, and not a link, a pipe or a device, which a stranger may have left there."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 _PIECE = 1 << 20

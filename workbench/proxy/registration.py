@@ -4,9 +4,12 @@ viewer asks of it: whether it answers, and to send a request once more.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import ipaddress
 import json
 import os
+import socket
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,7 +20,7 @@ import httpx
 from transformer.jsontext import dumps
 from workbench import __version__
 from workbench.errors import UserError
-from workbench.library.tapefiles import is_alive
+from workbench.library.tapefiles import is_alive, is_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +51,57 @@ def register(library: Path, registration: Registration) -> Path | None:
     return path
 
 
+_NOT_OURS = (
+    OSError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, httpx.InvalidURL,
+)  # fmt: skip
+
+
 def registered(library: Path) -> list[Registration]:
     """The proxies that run for this library, newest first. The file of one that was killed is removed."""
     found: list[tuple[float, Registration]] = []
     for path in folder(library).glob("*.json"):
+        if not is_file(path):
+            continue
         try:
             registration = Registration(**json.loads(path.read_text(encoding="utf-8")))
             alive = is_alive(registration.pid)
-            found += [(float(registration.started), registration)] if alive else []
-        except (OSError, ValueError, TypeError, OverflowError):
+            ours = alive and _is_ours(path, registration)
+            found += [(float(registration.started), registration)] if ours else []
+        except _NOT_OURS:
             continue  # not one of ours, or still being written
         if not alive:
             with contextlib.suppress(OSError):
                 path.unlink()
     return [registration for _, registration in sorted(found, key=lambda pair: pair[0], reverse=True)]
+
+
+def _is_ours(path: Path, registration: Registration) -> bool:
+    """A library may come from elsewhere, and what it says must not send a request elsewhere: the file and the
+    process are the user's own, and the address is one of this machine."""
+    if path.stat().st_uid != os.geteuid():
+        return False
+    try:
+        os.kill(registration.pid, 0)
+    except PermissionError:
+        return False
+    return _is_here(registration.url) and _is_here(registration.control)
+
+
+def _is_here(url: str) -> bool:
+    address = httpx.URL(url)
+    host = address.host
+    if address.scheme != "http":
+        return False
+    if host == "localhost":
+        return True
+    try:
+        ip = ipaddress.ip_address(host)
+        family = socket.AF_INET if ip.version == 4 else socket.AF_INET6
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind((host, 0))  # only an address of this machine can be bound
+    except (ValueError, OSError):
+        return False
+    return not ip.is_multicast and not ip.is_unspecified
 
 
 def find_running(library: Path, timeout: float = 1.0) -> Registration | None:
@@ -85,6 +125,7 @@ def _answers(registration: Registration, timeout: float) -> bool:
 
 Stage: TypeAlias = Literal["client", "upstream"]
 _SECONDS = 15
+_ASK_SECONDS = 3
 _NOBODY = (
     "no proxy runs for this library, so nothing can be sent: start one with `workbench`, or with "
     "`workbench serve` in another terminal"
@@ -134,6 +175,8 @@ async def resend(library: Path, wish: Resend) -> Sent:
     problem = _NOBODY
     for proxy in registered(library):
         try:
+            if not await asyncio.to_thread(_answers, proxy, _ASK_SECONDS):
+                raise httpx.ConnectError("another program is there, or none")
             answer = await _ask(proxy, wish)
         except httpx.HTTPError as error:
             said = f"{error}" or type(error).__name__

@@ -406,6 +406,8 @@ class OpenTapes:
         probe = self._library / TAPES / f".probe-{os.getpid()}"
         try:
             make_folder(probe.parent)
+            if probe.parent.is_symlink():  # what is there is not listed, and never deleted
+                raise OSError(errno.ELOOP, f"{probe.parent} is a link, and links are not followed")
             # With something in it: a full disk may still take an empty file.
             probe.write_bytes(bytes(_PROBE))
             probe.unlink()

@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 from workbench.errors import UserError
 from workbench.files import PRIVATE, replace_file
 from workbench.library.index import tell_index
-from workbench.library.tapefiles import marks_of
+from workbench.library.tapefiles import is_file, marks_of
 from workbench.replay.player import Player
 from workbench.text import json_text
 
@@ -115,6 +115,9 @@ class Marks:
     def _read(self) -> bytes | None:
         try:
             if self.path is None or not self.path.exists():
+                return None
+            if not is_file(self.path):
+                self.problem = f"{self.path} is not a file"
                 return None
             if self.path.stat().st_size > _LARGEST:
                 self.problem = f"{self.path} is too large for a file of marks"
