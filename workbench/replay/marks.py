@@ -117,7 +117,7 @@ class Marks:
             if self.path is None or not self.path.exists():
                 return None
             if not is_file(self.path):
-                self.problem = f"{self.path} is not a file"
+                self.problem = f"{self.path} cannot be read: it is not a file"
                 return None
             if self.path.stat().st_size > _LARGEST:
                 self.problem = f"{self.path} is too large for a file of marks"
