@@ -208,6 +208,25 @@ def transform_command(
     raise typer.Exit(transform(file, dialect, tools, switches or [], kind, out, chunk))
 
 
+@app.command("detect")
+def detect_command(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FILE…|-", show_default=False, help="Streams, texts or tapes."),
+    ] = None,
+    tools: ToolsOption = None,
+    kind: KindOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Say which dialect an answer is written in, how sure that is, and what speaks against it.
+
+    The exit code is 1 where no dialect reads a call in one of the files.
+    """
+    from workbench.cli.detect import detect_files
+
+    raise typer.Exit(detect_files(files or [], tools, kind, as_json))
+
+
 @app.command("prompt")
 def prompt_command(
     request: Annotated[
