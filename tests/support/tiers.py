@@ -36,14 +36,13 @@ def some(rows: Iterable[T], count: int) -> list[T]:
     return [every[at * len(every) // count] for at in range(count)]
 
 
-def only_exhaustive(rows: Sequence[Any], quick: Sequence[Any]) -> list[Any]:
-    """Rows for `parametrize`, of which the quick tier has only these."""
+def only_exhaustive(rows: Sequence[Any], quick: Sequence[Any], arguments: int = 1) -> list[Any]:
+    """Rows for `parametrize`, of which the quick tier has only these. A row holds so many arguments."""
     assert all(row in rows for row in quick), quick
-    return [row if row in quick else _marked(row) for row in rows]
+    return [row if row in quick else _marked(row if arguments > 1 else (row,)) for row in rows]
 
 
-def _marked(row: Any) -> ParameterSet:
-    values = row if isinstance(row, tuple) else (row,)
+def _marked(values: tuple[Any, ...]) -> ParameterSet:
     return pytest.param(*values, marks=pytest.mark.exhaustive)
 
 

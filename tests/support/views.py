@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.app import App
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -17,6 +18,7 @@ from textual.screen import Screen
 from tests.support.project import ROOT
 from tests.support.screens import text_of
 from tests.support.streams import sse
+from tests.support.tiers import only_exhaustive
 from workbench.files import samples_dir
 from workbench.replay.lines import Tail
 from workbench.replay.player import Player
@@ -26,6 +28,7 @@ from workbench.ui.widgets.textpane import TextPane
 
 STYLES = ROOT / "workbench" / "ui" / "styles.tcss"
 SIZES = [(80, 24), (200, 50)]
+each_size = pytest.mark.parametrize("size", only_exhaustive(SIZES, quick=SIZES[:1]))
 # Escapes, C1, bidirectional controls, half a character, markup that would crash or act.
 HOSTILE = "\x1b[2J\x1b]0;t\x07\x9b31m\u202eevil\u202c\x00\x7f [/x] [@click=app.quit]press[/] [bold red]"
 HALF = "\ud800"

@@ -294,6 +294,7 @@ def test_mistakes_are_said_and_exit_with_2(run: RunCommand, args: list[str], sai
     only_exhaustive(
         [(out, colour) for out in ("body", "system", "diff") for colour in (True, False)],
         quick=[("diff", True), ("body", False)],
+        arguments=2,
     ),
 )
 def test_a_terminal_gets_colours_and_no_escapes_but_ours(tmp_path: Path, out: str, colour: bool):

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.support.streams import chunk, sse
-from tests.support.views import SIZES, hostile_player, played, run, sample, shown
+from tests.support.tiers import only_exhaustive
+from tests.support.views import each_size, hostile_player, played, run, sample, shown
 from transformer import Delta, Finding, Transition
 from workbench.files import samples_dir
 from workbench.replay.player import Pane, Player
@@ -263,7 +264,7 @@ def test_copying(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     run(look())
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each_size
 def test_a_hostile_stream(size: tuple[int, int]):
     player = hostile_player()
 
@@ -279,7 +280,7 @@ def test_a_hostile_stream(size: tuple[int, int]):
     run(look())
 
 
-@pytest.mark.parametrize("name", HUGE)
+@pytest.mark.parametrize("name", only_exhaustive(list(HUGE), quick=["deep and broken", "escapes"]))
 def test_a_huge_event(name: str):
     data = HUGE[name] if name.startswith("deep") else json.dumps(chunk(HUGE[name]))
     player = played(f"data: {data}\n\n".encode("utf-8", "backslashreplace"))

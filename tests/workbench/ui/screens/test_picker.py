@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.streams import sse, stream_of
+from tests.support.tiers import only_exhaustive
 from tests.support.views import HOSTILE, ViewApp, run, shown, write_tape
 from workbench.analysis.appraisal import SMALL, appraise
 from workbench.analysis.verdicts import SIGNS
@@ -62,7 +63,7 @@ def test_every_binding_explains_itself(kind: type):
     assert len({binding.id for binding in own}) == len(own)
 
 
-@pytest.mark.parametrize("size", ALL_SIZES)
+@pytest.mark.parametrize("size", only_exhaustive(ALL_SIZES, quick=ALL_SIZES[:1]))
 def test_a_malformed_call_is_two_keys_away(size: tuple[int, int]):
     replayables = fresh_samples()
 
@@ -77,7 +78,7 @@ def test_a_malformed_call_is_two_keys_away(size: tuple[int, int]):
     run(look())
 
 
-@pytest.mark.parametrize("size", ALL_SIZES)
+@pytest.mark.parametrize("size", only_exhaustive(ALL_SIZES, quick=ALL_SIZES[:1]))
 def test_names_signs_and_abouts_are_seen(size: tuple[int, int]):
     replayables = fresh_samples()
     first, roo = replayables[0], [one for one in replayables if one.folder == "roo-xml"]
@@ -347,8 +348,8 @@ def test_a_tape_that_has_grown_is_looked_into_again(tmp_path: Path):
     run(look("✔"))
 
 
-@pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
-@pytest.mark.parametrize("no_color", [False, True])
+@pytest.mark.parametrize("theme", only_exhaustive(["textual-dark", "textual-light"], quick=["textual-dark"]))
+@pytest.mark.parametrize("no_color", only_exhaustive([False, True], quick=[False]))
 def test_hostile_names_texts_and_abouts_are_drawn_and_not_obeyed(
     tmp_path: Path, theme: str, no_color: bool, monkeypatch: pytest.MonkeyPatch
 ):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.replays import Replayer, replaying, tape
+from tests.support.tiers import only_exhaustive
 from transformer import Delta, Finding, Transition
 from workbench.analysis.variants.changes import Cut
 from workbench.files import samples_dir
@@ -427,7 +428,7 @@ async def test_help_is_about_replay():
         await replay.replay()
 
 
-@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+@pytest.mark.parametrize("size", only_exhaustive([(80, 24), (200, 50)], quick=[(80, 24)]))
 async def test_every_part_can_be_seen(size: tuple[int, int]):
     async with replaying(SAMPLE, size=size) as replay:
         await replay.press("n")

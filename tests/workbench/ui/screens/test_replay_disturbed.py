@@ -14,6 +14,7 @@ from textual.widgets import Input
 
 from tests.support.replays import replaying, tape
 from tests.support.streams import chunk
+from tests.support.tiers import only_exhaustive
 from workbench.analysis.variants.changes import Cut, Split, Switch
 from workbench.files import samples_dir
 from workbench.replay.lines import MemoryTape
@@ -112,7 +113,7 @@ async def test_a_long_variant_is_shown_at_the_same_place(long: Path, place: str)
         assert replay.player.last_read(replay.step) == read
 
 
-@pytest.mark.parametrize("reads", [2000, 5200, 7000])
+@pytest.mark.parametrize("reads", only_exhaustive([2000, 5200, 7000], quick=[5200]))
 async def test_the_message_becomes_whole_without_a_key(
     tmp_path: Path, reads: int, monkeypatch: pytest.MonkeyPatch
 ):
@@ -197,7 +198,7 @@ async def test_undo_before_the_differences_are_known(shelf: Shelf):
         assert all(pane.changed is None for pane in replay.screen.view.panes)
 
 
-@pytest.mark.parametrize("key", ["<", "escape", "w", "space"])
+@pytest.mark.parametrize("key", only_exhaustive(["<", "escape", "w", "space"], quick=["escape"]))
 async def test_a_key_stops_a_run(monkeypatch: pytest.MonkeyPatch, key: str):
     monkeypatch.setattr("workbench.ui.replaymodel.hits", lambda *_: repeat(None))
     async with replaying(SAMPLE) as replay:
@@ -210,7 +211,10 @@ async def test_a_key_stops_a_run(monkeypatch: pytest.MonkeyPatch, key: str):
         assert not screen.model.searching
 
 
-@pytest.mark.parametrize("key", ["m", "b", ":", "/", "M", "enter", "w", "t", "?", "down", "v", "o"])
+LOOKING = ["m", "b", ":", "/", "M", "enter", "w", "t", "?", "down", "v", "o"]
+
+
+@pytest.mark.parametrize("key", only_exhaustive(LOOKING, quick=["m", "w"]))
 async def test_what_one_looks_at_does_not_play_on(key: str):
     async with replaying(SAMPLE) as replay:
         await replay.press("5", "]", "]", "right", "-", "-", "-", "space")
@@ -367,7 +371,7 @@ async def test_reading_in_the_message_is_not_disturbed():
         assert replay.screen.replay.message.cursor == 0
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+@pytest.mark.parametrize("size", only_exhaustive([(80, 24), (120, 40)], quick=[(80, 24)]))
 async def test_the_message_is_never_lost(size: tuple[int, int]):
     async with replaying(CALLS, size=size) as replay:
         message = replay.screen.replay.message

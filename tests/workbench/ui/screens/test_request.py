@@ -11,8 +11,9 @@ import pytest
 
 from tests.support.bench import Bench, running_bench
 from tests.support.streams import stream_of, tool
+from tests.support.tiers import only_exhaustive
 from tests.support.upstream.answers import stream
-from tests.support.views import HOSTILE, SIZES, ViewApp, hostile_player, hostile_tool, played, run, shown
+from tests.support.views import HOSTILE, ViewApp, each_size, hostile_player, hostile_tool, played, run, shown
 from transformer import BUILTIN_TEMPLATES, transform_request
 from workbench.replay.player import Player
 from workbench.tape.format import finding_line
@@ -75,7 +76,7 @@ async def ready(app: ViewApp) -> None:
     await app.settle()
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each_size
 def test_all_parts(size: tuple[int, int]):
     player = player_of(client_headers=[["user-agent", "opencode"]], url="http://up/v1/chat/completions")
     player.add([finding_line(0, "duplicate-tool", "warning", "ls is offered twice", "request")])
@@ -131,7 +132,7 @@ def test_folding():
     run(look())
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each_size
 def test_a_hostile_request(size: tuple[int, int]):
     sent = {"model": HOSTILE, "messages": [{"role": "system", "content": HOSTILE}], HOSTILE: HOSTILE}
     player = hostile_player(
@@ -247,7 +248,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         yield bench
 
 
-@pytest.mark.parametrize("kind", ["client", "upstream", "template"])
+@pytest.mark.parametrize("kind", only_exhaustive(["client", "upstream", "template"], quick=["template"]))
 def test_edit_and_resend(bench: Bench, kind: str):
     """Through a real proxy, to a real upstream."""
     bench.upstream.answer(stream(stream_of("fine")))

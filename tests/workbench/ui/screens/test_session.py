@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.support.streams import chunk, sse
-from tests.support.views import HOSTILE, SIZES, run, shown, write_tape
+from tests.support.views import HOSTILE, each_size, run, shown, write_tape
 from workbench.tape.format import make_header
 from workbench.ui.screens.session import SessionScreen
 
@@ -41,7 +39,7 @@ def session(folder: Path, *turns: tuple[list[dict[str, Any]], bytes]) -> list[Pa
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each_size
 def test_calls_beside_their_results(tmp_path: Path, size: tuple[int, int]):
     good, bad = (1, "print(1)"), (2, "Error: no such file")
     tapes = session(
@@ -81,7 +79,7 @@ def test_tapes_that_are_none_and_a_session_without_calls(tmp_path: Path):
     run(look())
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each_size
 def test_a_hostile_session(tmp_path: Path, size: tuple[int, int]):
     tapes = session(
         tmp_path, (asked(), call(1, HOSTILE, HOSTILE)), (asked((1, f"Error: {HOSTILE}")), sse(chunk("x")))

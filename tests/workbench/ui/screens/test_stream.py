@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.libraries import make_library
 from tests.support.live import SAMPLES, driving
+from tests.support.tiers import only_exhaustive
 from transformer import Delta, Finding, Transition
 from workbench.replay.player import Pane
 from workbench.ui.screens.detail import WhyScreen
@@ -123,7 +124,7 @@ async def test_search_in_a_pane(library: Path):
         await driver.until(lambda: machine.cursor == first, "back again")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+@pytest.mark.parametrize("size", only_exhaustive([(80, 24), (120, 40), (200, 50)], quick=[(80, 24)]))
 async def test_every_part_can_be_seen_at_every_size(library: Path, size: tuple[int, int]):
     async with driving(library, size) as driver:
         for key, name in (("1", "upstream"), ("2", "machine"), ("3", "client"), ("0", "exchanges")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.streams import stream_of
-from tests.support.views import SIZES, hostile_player, played, run, sample, shown
+from tests.support.views import each_size, hostile_player, played, run, sample, shown
 from transformer import DIALECTS, Transition
 from workbench.replay.player import Pane, Player
 from workbench.ui.screens.table import Hits, RuleList, TableScreen, rules_of
@@ -37,7 +37,7 @@ def test_hits_are_counted_up_to_the_step():
         assert hits.counts.total() == sum(1 for at, _ in moves if at <= step)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each_size
 def test_the_current_rule_is_lit_and_in_sight(size: tuple[int, int]):
     player = sample("roo-xml/good-read")
     step, last = next((step, move) for step, move in transitions(player) if move.rule == "begin call")

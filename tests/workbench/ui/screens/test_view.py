@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.screen import Screen
 
-from tests.support.views import SIZES, run, sample, shown
+from tests.support.views import each_size, run, sample, shown
 from workbench.replay.player import Pane
 from workbench.ui.screens.detail import DetailScreen
 from workbench.ui.screens.edit import EditScreen
@@ -31,7 +31,7 @@ def test_every_binding_explains_itself(kind: type[Screen]):
     assert len({binding.id for binding in own}) == len(own)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each_size
 def test_help_says_what_every_active_key_does(size: tuple[int, int]):
     player = sample("roo-xml/good-read")
 
