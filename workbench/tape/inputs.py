@@ -62,7 +62,12 @@ class Input:
 
 def load(name: str | None, kind: Kind | None) -> Input:
     """Read the file (or standard input) and say what it is; `kind` overrides the recognition."""
-    return read_input(_standard_input() if name in (None, "-") else read_file(str(name)), kind)
+    return read_input(read_bytes(name), kind)
+
+
+def read_bytes(name: str | None) -> bytes:
+    """What is in the file, or what comes from standard input."""
+    return _standard_input() if name in (None, "-") else read_file(str(name))
 
 
 def read_input(data: bytes, kind: Kind | None) -> Input:
@@ -84,7 +89,7 @@ def read_input(data: bytes, kind: Kind | None) -> Input:
 
 def recognise(data: bytes) -> Kind:
     """The kind that the bytes look like; text, when like nothing else. No bytes are an empty stream."""
-    if _is_tape(data):
+    if is_tape(data):
         return "tape"
     if not data.strip() or _is_stream(data.removeprefix(BOM)):
         return "sse"
@@ -226,7 +231,7 @@ def _completion(data: bytes) -> Input:
     return Input("json", data, body=body)
 
 
-def _is_tape(data: bytes) -> bool:
+def is_tape(data: bytes) -> bool:
     # Its first line may be half written, then it is still a tape to the reader's eye: a damaged one.
     first = data.removeprefix(BOM).lstrip().partition(b"\n")[0]
     value = json_object(first)

@@ -56,7 +56,7 @@ STORIES = {
     "What is this project, in one sentence?": (3, "nothing-special"),
     "Open src/main.py, please.": (2, "nothing-special"),
     "Run the linter.": (1, "malformed-call"),
-    "List the branches.": (1, "leak"),
+    "List the branches.": (1, "other-dialect"),
     "Say hello in Chinese, from the shell.": (2, "nothing-special"),
     "Explain the whole project to me, slowly.": (1, "client-gone"),
     "Write the changelog.": (1, "truncated-call"),
