@@ -29,6 +29,12 @@ COUNTS: dict[str, Row] = {
     "after the number of a list": (f"1. {CALL}", "1.", A, []),
     "after the dash of a list": (f"- {CALL}", "-", A, []),
     "with blanks before the end of its tag": ("<read >\n<filePath>/a</filePath></read>", "", A, []),
+    "with blanks, after the tag of another tool": (
+        "<now> <read ><filePath>/a</filePath></read>",
+        "<now>",
+        A,
+        [],
+    ),
     "with blanks, after words": ("So: <read  ><filePath>/a</filePath></read>", "So:", A, []),
     "after code that is closed": (f"With `ls`: {CALL}", "With `ls`:", A, []),
     "after code on another line": (f"A ` alone.\n{CALL}", "A ` alone.", A, []),

@@ -125,7 +125,8 @@ def holds(m: Machine, text: str, start: int) -> bool:
     call: TagCall | None = m.call
     line = m.starts_line(text, start)
     if rest:  # blanks or attributes, which count only in the tag of an offered tool that may begin a call
-        return call is None and m.state is not S.THINKING and m.tool(name) is not None
+        begins = m.state is S.CALL if call is not None else m.state is not S.THINKING
+        return begins and m.tool(name) is not None
     if call is None:
         return _holds_outside(m, name, closing, line)
     if m.state not in (S.VALUE, S.EXAMPLE):
