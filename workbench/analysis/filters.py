@@ -39,6 +39,8 @@ TEXTS: Mapping[str, Callable[[Row, Verdict], Iterable[str | None]]] = {
     "level": lambda _, verdict: (verdict.level,),
     "kind": lambda row, _: (row.kind,),
     "id": lambda row, _: (row.id, row.resend_of),
+    "try": lambda row, _: (row.try_id,),
+    "prompt": lambda row, _: (row.prompt,),
     "error": lambda row, _: (row.error, row.problem),
 }
 NUMBERS: Mapping[str, Callable[[Row], float | None]] = {

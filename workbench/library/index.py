@@ -27,7 +27,9 @@ from workbench.library.tapefiles import (
 )
 from workbench.text import json_text
 
-VERSION = 1
+VERSION = 2
+# What each version added: an older index is brought up to date and keeps its rows.
+_ADDED: Mapping[int, Sequence[str]] = {2: ("try_id TEXT", "prompt TEXT")}
 _SCHEMA = """
 CREATE TABLE tapes (
     path TEXT PRIMARY KEY, id TEXT NOT NULL, started REAL NOT NULL,
@@ -36,7 +38,8 @@ CREATE TABLE tapes (
     prompt_tokens INTEGER, completion_tokens INTEGER, total_tokens INTEGER,
     chunks INTEGER NOT NULL, bytes INTEGER NOT NULL, calls INTEGER NOT NULL,
     findings TEXT NOT NULL, level TEXT, lost INTEGER NOT NULL, size INTEGER NOT NULL, marked INTEGER NOT NULL,
-    resend_of TEXT, error TEXT, problem TEXT, pid INTEGER, updated REAL NOT NULL
+    resend_of TEXT, error TEXT, problem TEXT, pid INTEGER, updated REAL NOT NULL,
+    try_id TEXT, prompt TEXT
 ) WITHOUT ROWID;
 CREATE INDEX tapes_started ON tapes (started);
 CREATE INDEX tapes_id ON tapes (id);
@@ -66,13 +69,25 @@ class Index:
             _create(self._file)
         self._number = _inode(self._file)
         self._db = _connect(self._file, wait)
-        version = self._version()
+        version = self._upgrade(self._version())
         if version != VERSION:
             self._db.close()
             raise IndexVersionError(f"it has version {version}, this workbench knows {VERSION}")
 
     def _version(self) -> int:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
+
+    def _upgrade(self, version: int) -> int:
+        """Add the columns that an older version did not have; the version that it has then."""
+        if not 1 <= version < VERSION:
+            return version
+        with _Transaction(self._db):
+            version = self._version()  # another process may have been quicker
+            for later in range(version + 1, VERSION + 1):
+                for column in _ADDED[later]:
+                    self._db.execute(f"ALTER TABLE tapes ADD COLUMN {column}")
+                self._db.execute(f"PRAGMA user_version = {later}")
+        return self._version()
 
     @property
     def gone(self) -> bool:

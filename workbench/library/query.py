@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from workbench.errors import UserError
-from workbench.library.index import VERSION
+from workbench.library.index import VERSION, Index
 from workbench.library.summary import COLUMNS, Row
 from workbench.library.tapefiles import INDEX, is_alive
 
@@ -81,11 +81,17 @@ class Library:
             self._number = self._file.stat().st_ino
             address = f"file:{quote(os.fsencode(self._file.absolute()))}?mode=ro"
             self._db = sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None)
-            version = self._db.execute("PRAGMA user_version").fetchone()[0]
+            version = self._version()
+            if 0 < version < VERSION:
+                Index(self.folder, _WAIT).close()  # brings it up to date
+                version = self._version()
         self._opened += 1
         if version != VERSION:
             self._db.close()
             raise UserError(f"{self._file} was made by another version of the workbench; {REBUILD}")
+
+    def _version(self) -> int:
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
     def data_version(self) -> int:
         """Another number whenever anything in the index has changed; cheap enough to be asked often."""

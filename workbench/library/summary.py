@@ -24,7 +24,17 @@ from workbench.tape.recipe import Wishes, make_recipe
 
 LEVELS = ("info", "warning", "error")
 _KNOWN = {**CATALOGUE, **OBSERVED}
-_TEXTS = ("session", "parent_session", "model", "upstream", "dialect", "kind", "resend_of")
+_TEXTS = (
+    "session",
+    "parent_session",
+    "model",
+    "upstream",
+    "dialect",
+    "kind",
+    "resend_of",
+    "try_id",
+    "prompt",
+)
 # An end line may come from anywhere: it does not decide where its tape is.
 _SUMMARY = ("calls", "findings", "error", "lost", "status", "model", "upstream", "session", "total_tokens",
             "prompt_tokens", "completion_tokens")  # fmt: skip
@@ -75,6 +85,8 @@ class Row:
     problem: str | None = None
     pid: int | None = None
     updated: float = 0.0
+    try_id: str | None = None  # of the try that sent it
+    prompt: str | None = None  # the name of the template in that try
 
 
 COLUMNS = tuple(column.name for column in fields(Row))

@@ -119,7 +119,9 @@ class Control:
         dialect, policy = _wanted(upstream, body)
         upstream = replace(upstream, dialect=dialect, policy=policy)
         incoming, sent = self._resent(body, upstream)
-        exchange = await self._proxy.begin(incoming, upstream, no_client, body=sent, resend_of=body.get("of"))
+        exchange = await self._proxy.begin(
+            incoming, upstream, no_client, body=sent, resend_of=body.get("of"), **_labels(body.get("labels"))
+        )
         task = asyncio.ensure_future(self._proxy.carry_out(exchange))
         self._resends.add(task)
         task.add_done_callback(self._resends.discard)
@@ -171,6 +173,17 @@ def _session(value: object) -> str:
     if not isinstance(value, str) or not sendable(value):
         raise Refused(400, "session is the name of a conversation, as it can be sent in a header")
     return value
+
+
+# What a try writes on the tapes of its exchanges.
+_LABELS = ("try_id", "prompt", "variant", "case")
+
+
+def _labels(value: object) -> dict[str, str]:
+    labels = {} if value is None else value
+    if not isinstance(labels, dict) or not set(labels) <= set(_LABELS):
+        raise Refused(400, f"labels is an object with texts for {', '.join(_LABELS)}")
+    return {key: str(label) for key, label in labels.items()}
 
 
 def _wanted(upstream: Upstream, body: Body) -> tuple[str, Policy]:

@@ -13,7 +13,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import httpx
 
@@ -156,6 +156,7 @@ class Resend:
     upstream: str | None = None
     dialect: str | None = None
     policy: Mapping[str, Any] | None = None
+    labels: Mapping[str, str] | None = None  # for the tape: the try that sends it, its variant and case
 
     def as_json(self) -> dict[str, Any]:
         fields = {name: getattr(self, name) for name in self.__slots__}
@@ -170,6 +171,41 @@ class Sent:
     path: str
 
 
+class ProxyConnection:
+    """A running proxy that is asked more than once: `async with` keeps one connection open."""
+
+    def __init__(self, proxy: Registration) -> None:
+        self.proxy = proxy
+        # Not through a proxy of the network: this one is on the same machine.
+        self._http = httpx.AsyncClient(trust_env=False, timeout=_SECONDS)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._http.aclose()
+
+    async def upstreams(self) -> tuple[str, ...]:
+        """The names of those that it can send to."""
+        value = await self._ask("GET", "/status")
+        return tuple(one["name"] for one in value["upstreams"])
+
+    async def send(self, wish: Resend) -> Sent:
+        """UserError says why it cannot be sent; an upstream that does not answer is no such reason."""
+        value = await self._ask("POST", "/resend", dumps(wish.as_json()))
+        return Sent(value["id"], str(value.get("path", "")))
+
+    async def _ask(self, method: str, path: str, content: bytes | None = None) -> dict[str, Any]:
+        headers = {"content-type": "application/json", "x-workbench-token": self.proxy.token}
+        try:
+            answer = await self._http.request(
+                method, f"{self.proxy.control}{path}", content=content, headers=headers
+            )
+        except httpx.HTTPError as error:
+            raise UserError(_silent(self.proxy, error)) from None
+        return _accepted(answer)
+
+
 async def resend(library: Path, wish: Resend) -> Sent:
     """Send it through the newest proxy that answers; UserError says why that was not possible."""
     problem = _NOBODY
@@ -179,10 +215,10 @@ async def resend(library: Path, wish: Resend) -> Sent:
                 raise httpx.ConnectError("another program is there, or none")
             answer = await _ask(proxy, wish)
         except httpx.HTTPError as error:
-            said = f"{error}" or type(error).__name__
-            problem = f"the proxy at {proxy.url} does not answer ({said}); is it still running?"
+            problem = _silent(proxy, error)
             continue
-        return _result(answer)
+        accepted = _accepted(answer)
+        return Sent(accepted["id"], str(accepted.get("path", "")))
     raise UserError(problem)
 
 
@@ -196,14 +232,20 @@ async def _ask(proxy: Registration, wish: Resend) -> httpx.Response:
         )
 
 
-def _result(answer: httpx.Response) -> Sent:
+def _silent(proxy: Registration, error: httpx.HTTPError) -> str:
+    said = f"{error}" or type(error).__name__
+    return f"the proxy at {proxy.url} does not answer ({said}); is it still running?"
+
+
+def _accepted(answer: httpx.Response) -> dict[str, Any]:
+    """What it says, or a UserError with why it refused."""
     try:
         value = answer.json()
     except ValueError:
         value = None
     body = value if isinstance(value, dict) else {}
-    if answer.status_code == 200 and isinstance(body.get("id"), str):
-        return Sent(body["id"], str(body.get("path", "")))
+    if answer.status_code == 200 and body:
+        return body
     error = body.get("error")
     said = error.get("message") if isinstance(error, dict) else None
     raise UserError(f"the proxy refused: {said}" if said else f"the proxy answered HTTP {answer.status_code}")

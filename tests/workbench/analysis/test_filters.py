@@ -30,6 +30,8 @@ ROW = Row(
     chunks=40,
     ttfb=0.4,
     findings={"unclosed-parameter": 1, "leaked-markers": 1, "empty-turn": 0},
+    try_id="try-20261116-0900",
+    prompt="mine",
 )
 FAILED = Row(
     path="y", id="9b", started=NOW, state="error", status=503, error="No GPU left", lost=3, marked=True
@@ -57,6 +59,7 @@ def matches(text: str, row: Row = ROW) -> bool | None:
         "finding:unclosed*",
         "finding:leaked",
         "-finding:empty-turn",
+        "try:20261116 prompt:mine",
         "has:call",
         "has:finding",
         "has:error",

@@ -493,3 +493,18 @@ def test_moments(text: str, moment: float):
 def test_what_is_no_moment(text: str):
     with pytest.raises(UserError, match="not a moment"):
         parse_moment(text, NOW)
+
+
+def test_an_index_of_the_first_version_is_brought_up_to_date(tmp_path: Path):
+    put(tmp_path, row(1, model="old"))
+    db = sqlite3.connect(tmp_path / "library.sqlite")
+    for column in ("try_id", "prompt"):
+        db.execute(f"ALTER TABLE tapes DROP COLUMN {column}")
+    db.execute("PRAGMA user_version = 1")
+    db.commit()
+    db.close()
+    with Library(tmp_path) as library:
+        assert [(row.model, row.try_id) for row in library.rows()] == [("old", None)]
+    put(tmp_path, row(2, try_id="try-1", prompt="mine"))
+    with Library(tmp_path) as library:
+        assert [(row.try_id, row.prompt) for row in library.rows()] == [("try-1", "mine"), (None, None)]

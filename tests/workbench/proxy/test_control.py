@@ -106,7 +106,9 @@ def test_a_resend_with_another_template_dialect_and_policy(viewer: Viewer, bench
         template="use {{ tools[0].name }}",
         dialect="qwen3-coder",
         policy={"tools": "inject"},
+        labels={"try_id": "try-1", "prompt": "mine", "variant": "mine", "case": "reads"},
     )
+    assert (tape.header["try_id"], tape.header["prompt"]) == ("try-1", "mine")
     assert bench.upstream.requests[-1].json["messages"][0]["content"] == "use read_file"
     assert result(b"".join(tape.sent)).calls == [("read_file", '{"path":"a"}')]
     assert (tape.header["dialect"], tape.header["policy"]) == ("qwen3-coder", {"tools": "inject"})
@@ -126,6 +128,7 @@ def test_a_resend_with_another_template_dialect_and_policy(viewer: Viewer, bench
         ({"body": {}, "template": 7}, 400, "template"),
         ({"body": {}, "session": "a\r\nx-evil: 1"}, 400, "session"),
         ({"body": {}, "stage": "upsteam"}, 400, "stage"),
+        ({"body": {}, "labels": {"dialect": "x"}}, 400, "labels"),
     ],
 )
 def test_a_resend_that_cannot_be(viewer: Viewer, bench: Bench, body: dict[str, Any], status: int, said: str):
