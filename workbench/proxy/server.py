@@ -25,7 +25,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from workbench.config.settings import Settings, client_url
@@ -243,9 +243,14 @@ def application(settings: Settings, proxy: Proxy, token: str, stop: Callable[[],
     async def answer_health(request: Request) -> Response:
         return await health(proxy)
 
-    routes = [
-        Route("/health", answer_health, methods=["GET"]),
-        Control(proxy, token, stop).routes(),
-        Route("/{path:path}", proxy),
-    ]
-    return Guard(Starlette(routes=routes), settings)
+    ours = Starlette(
+        routes=[Route("/health", answer_health, methods=["GET"]), Control(proxy, token, stop).routes()]
+    )
+
+    async def route(scope: Scope, receive: Receive, send: Send) -> None:
+        # By hand: a framework's layers would be around every chunk of every stream.
+        path = scope.get("path", "")
+        is_ours = scope["type"] != "http" or path == "/health" or path.startswith(f"{CONTROL}/")
+        await (ours if is_ours else proxy)(scope, receive, send)
+
+    return Guard(route, settings)

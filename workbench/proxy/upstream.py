@@ -17,11 +17,12 @@ import brotli
 import httpx
 import zstandard
 from aiohttp.connector import Connection
-from httpx_aiohttp import AiohttpTransport
+from multidict import CIMultiDict
+from yarl import URL
 
 from workbench.config.settings import Upstream
 from workbench.proxy.faults import BadFraming, Fault, Faulted, idle, of_exception, overdue, was_closed
-from workbench.proxy.incoming import Pairs, encoded, first
+from workbench.proxy.incoming import Pairs, first
 
 
 class DecodingError(ValueError):
@@ -140,7 +141,8 @@ def decoder_for(encoding: str | None) -> Decoder:
 # sent just then would be lost.
 _KEEP_ALIVE = 4.0
 _LONGEST_HEADER = 64 << 10
-_FAILURES = (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError, TimeoutError, ValueError)
+_NOT_AT_ONCE = 0.05
+_FAILURES = (aiohttp.ClientError, OSError, TimeoutError, ValueError)
 
 # aiohttp warns of large bodies that block the loop while they are copied; ours are a client's request, whole.
 warnings.filterwarnings("ignore", message="Sending a large body", category=ResourceWarning)
@@ -188,19 +190,63 @@ class Limits:
     total: float
 
 
+class _Deadline:
+    """How long the next piece of a body is waited for.
+
+    Our own: the HTTP library's counts bytes on the wire, of which the body may have nothing, and does not run
+    at all where the library has lost track of the connection. One timer for all pieces, which looks when it
+    is due whether there was one meanwhile: to set one anew for each would cost more than to read it.
+    """
+
+    def __init__(self, content: aiohttp.StreamReader, idle: float, until: float) -> None:
+        self._content = content
+        self._idle = idle
+        self._until = until
+        self._loop = asyncio.get_running_loop()
+        self._since: float | None = None  # the reader waits
+        self._timer: asyncio.TimerHandle | None = None
+        self.passed: Callable[[str, str], Fault] | None = None  # what to say of it
+
+    async def next_piece(self) -> bytes:
+        """What has come, at the end of the body nothing."""
+        self._since = now = self._loop.time()
+        if self._timer is None:
+            self._timer = self._loop.call_at(min(now + self._idle, self._until), self._look)
+        try:
+            return await self._content.readany()
+        finally:
+            self._since = None
+
+    def _look(self) -> None:
+        now = self._loop.time()
+        due = min((now if self._since is None else self._since) + self._idle, self._until)
+        if now < due or self._since is None:
+            # Where nobody reads, a slow client is waited for, which has a limit of its own.
+            self._timer = self._loop.call_at(max(due, now + _NOT_AT_ONCE), self._look)
+            return
+        self._timer = None
+        self.passed = overdue if due == self._until else idle
+        self._content.set_exception(TimeoutError())
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
 class Reply:
     """An upstream's answer: its head at once, its body piece by piece, decoded. All of it must have come when
     the loop's time is `until`."""
 
-    def __init__(self, response: httpx.Response, upstream: Upstream, limits: Limits, until: float) -> None:
+    def __init__(
+        self, response: aiohttp.ClientResponse, upstream: Upstream, limits: Limits, until: float
+    ) -> None:
         self._response = response
         self._upstream = upstream
-        self._limits = limits
-        self._until = until
-        self._loop = asyncio.get_running_loop()
-        self.status = response.status_code
+        self._deadline = _Deadline(response.content, limits.idle, until)
+        self.status = response.status
         self.headers: Pairs = [
-            (name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in response.headers.raw
+            (name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in response.raw_headers
         ]
 
     @property
@@ -209,10 +255,10 @@ class Reply:
 
     async def reads(self) -> AsyncIterator[bytes]:
         """Each piece as it comes. Raises Faulted where the body breaks off, or does not go on."""
+        deadline = self._deadline
         try:
             decoder: Decoder = decoder_for(first(self.headers, "content-encoding"))
-            pieces = self._response.aiter_raw()
-            while (raw := await self._next(pieces)) is not None:
+            while raw := await deadline.next_piece():
                 data = decoder.decode(raw)
                 if data:
                     yield data
@@ -222,26 +268,31 @@ class Reply:
             message = f"the answer of the upstream {self._upstream.name} cannot be read: {error}."
             raise Faulted(Fault(502, message, code="encoding", permanent=True)) from None
         except _FAILURES as error:
-            raise Faulted(of_exception(error, self._upstream.name, self._upstream.url)) from error
-
-    async def _next(self, pieces: AsyncIterator[bytes]) -> bytes | None:
-        """A deadline of our own: the HTTP library's counts bytes on the wire, of which the body may have
-        nothing, and does not run at all where the library has lost track of the connection."""
-        now = self._loop.time()
-        late = min(now + self._limits.idle, self._until)
-        try:
-            async with asyncio.timeout_at(late) as deadline:
-                return await anext(pieces, None)
-        except TimeoutError:
-            if not deadline.expired():
-                raise
             where = self._upstream.name, self._upstream.url
-            raise Faulted(overdue(*where) if late == self._until else idle(*where)) from None
+            passed = deadline.passed
+            raise Faulted(passed(*where) if passed else of_exception(error, *where)) from error
+        finally:
+            deadline.stop()
 
     async def close(self) -> None:
         """Give the connection back, or close it when there is more to come: upstream stops working then."""
+        self._deadline.stop()
         with contextlib.suppress(*_FAILURES):
-            await self._response.aclose()
+            self._response.release()
+
+
+def _as_sent(headers: Pairs) -> CIMultiDict[str]:
+    """aiohttp writes UTF-8, so what came as UTF-8 goes on as the same bytes."""
+
+    def text(value: str) -> str:
+        if value.isascii():
+            return value
+        try:
+            return value.encode("latin-1").decode()
+        except UnicodeDecodeError:
+            return value
+
+    return CIMultiDict([(name, text(value)) for name, value in headers])
 
 
 # Whether the request that this task is sending goes over a connection that an earlier one has used.
@@ -253,19 +304,24 @@ async def _note_reuse(*_: object) -> None:
 
 
 class UpstreamClient:
-    """The connections to all upstreams."""
+    """The connections to all upstreams. Made of aiohttp alone: what httpx puts around it costs a chunk more
+    than to convert it."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._ssl = httpx.create_ssl_context()
-        self._client = self._make_client(keepalive_timeout=_KEEP_ALIVE)
-        self._fresh = self._make_client(force_close=True)  # never uses a connection twice
+        self._sessions: dict[bool, aiohttp.ClientSession] = {}  # by whether connections are used again
 
-    def _make_client(self, **connections: Any) -> httpx.AsyncClient:
-        session = partial(self._session, connections)
-        return httpx.AsyncClient(transport=AiohttpTransport(verify=self._ssl, client=session))
+    def _session(self, reuse: bool) -> aiohttp.ClientSession:
+        """Made when there is an event loop, which is when somebody asks."""
+        if reuse not in self._sessions:
+            connections: dict[str, Any] = (
+                {"keepalive_timeout": _KEEP_ALIVE} if reuse else {"force_close": True}
+            )
+            self._sessions[reuse] = self._make_session(connections)
+        return self._sessions[reuse]
 
-    def _session(self, connections: dict[str, Any]) -> aiohttp.ClientSession:
+    def _make_session(self, connections: dict[str, Any]) -> aiohttp.ClientSession:
         # No limit: each stream holds a connection for minutes, and a request in a queue looks like a stall.
         connector = aiohttp.TCPConnector(limit=0, ssl=self._ssl, **connections)
         trace = aiohttp.TraceConfig()
@@ -275,7 +331,10 @@ class UpstreamClient:
             response_class=_Response,
             trace_configs=[trace],
             cookie_jar=aiohttp.DummyCookieJar(),
-            skip_auto_headers=("User-Agent", "Accept", "Content-Type"),
+            auto_decompress=False,
+            # No limit here: ours are around each wait. This one would set a timer for every read.
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._limits.connect),
+            skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
             max_line_size=_LONGEST_HEADER,
             max_field_size=_LONGEST_HEADER,
         )
@@ -283,28 +342,27 @@ class UpstreamClient:
     async def send(self, upstream: Upstream, method: str, url: str, headers: Pairs, body: bytes) -> Reply:
         """A request; returns with the head of the answer. Raises Faulted when there is none."""
         limits = self._limits
-        timeouts = {"connect": limits.connect, "read": limits.idle, "write": limits.idle, "pool": None}
         until = asyncio.get_running_loop().time() + limits.total
         try:
-            request = httpx.Request(
-                method, url, headers=encoded(headers), content=body, extensions={"timeout": timeouts}
-            )
             async with asyncio.timeout(min(limits.connect + limits.idle, limits.total)):
-                response = await self._head(request)
+                response = await self._head(method, URL(url), _as_sent(headers), body or None)
             return Reply(response, upstream, limits, until)
         except _FAILURES as error:
             raise Faulted(of_exception(error, upstream.name, upstream.url)) from error
 
-    async def _head(self, request: httpx.Request) -> httpx.Response:
+    async def _head(
+        self, method: str, url: URL, headers: CIMultiDict[str], body: bytes | None
+    ) -> aiohttp.ClientResponse:
         """Once more on a new connection, where the old one was closed before a byte of the answer had come:
         the server had hung up while nobody used it, or was restarted, and has not seen this request."""
         _reused.set(False)
+        ask = partial(aiohttp.ClientSession.request, allow_redirects=False, data=body, headers=headers)
         try:
-            return await self._client.send(request, stream=True)
+            return await ask(self._session(True), method, url)
         except _FAILURES as error:
             if not (_reused.get() and was_closed(error)):
                 raise
-        return await self._fresh.send(request, stream=True)
+        return await ask(self._session(False), method, url)
 
     async def reachable(self, upstream: Upstream, url: str, headers: Pairs, timeout: float) -> str | None:
         """Why an upstream cannot be reached, or None. Any answer will do, an error as well."""
@@ -319,5 +377,5 @@ class UpstreamClient:
         return None
 
     async def close(self) -> None:
-        await self._client.aclose()
-        await self._fresh.aclose()
+        for session in self._sessions.values():
+            await session.close()

@@ -59,8 +59,10 @@ class IndexWriter:
     def start(self) -> None:
         self._thread.start()
 
-    def put(self, path: str, row: dict[str, Any], urgent: bool) -> None:
-        """News of a tape; urgent when it began or ended, the rest is written once a second."""
+    def put(self, row: dict[str, Any], urgent: bool) -> None:
+        """News of a tape; urgent when it began or ended, the rest is written once a second. The row may go
+        on changing: it is copied when it is written."""
+        path = row["path"]
         with self._lock:
             first = not self._rows  # as long as there is nothing to write, the thread waits for its next duty
             self._rows[path] = row
@@ -102,7 +104,7 @@ class IndexWriter:
     def _write(self, everything: bool) -> None:
         with self._lock:
             paths = list(self._rows if everything else self._urgent)
-            rows = {path: self._rows.pop(path) for path in paths}
+            rows = {path: dict(self._rows.pop(path)) for path in paths}
             self._urgent.clear()
         if everything:
             self._written = time.monotonic()

@@ -14,8 +14,8 @@ from workbench.tape.format import End, Side
 T = TypeVar("T")
 
 # The thread waits this long for more before it takes what there is: a wake-up for every line would cost the
-# relay more than the line itself.
-GATHER = 0.02
+# relay more than the line itself. So much is lost when the process is killed.
+GATHER = 0.05
 
 
 class Backlog(Generic[T]):

@@ -296,8 +296,8 @@ class TapeWriter:
 
 
 Lose: TypeAlias = Callable[[int, int], None]
-# A tape's path in the library, its row, and whether the index should have it at once.
-Publish: TypeAlias = Callable[[str, dict[str, Any], bool], None]
+# A tape's row, which goes on changing, and whether the index should have it at once.
+Publish: TypeAlias = Callable[[dict[str, Any], bool], None]
 
 _PROBE_AGAIN = 1.0
 _PROBE = 16 << 10
@@ -435,11 +435,8 @@ class OpenTapes:
             writer.miss(now, item.t, *item.missed)
         writer.take(item.op, now, item.t, item.what)
         if item.op == "end" and self._on_end is not None:
-            self._on_end(writer.row | self._name(item.recording))
+            self._on_end(dict(writer.row))
         return True
-
-    def _name(self, recording: Recording) -> dict[str, Any]:
-        return {"id": recording.id, "path": recording.path.relative_to(self._library).as_posix()}
 
     def _end_without_summary(self, item: Item, now: float) -> None:
         """An end whose details cannot be recorded is still an end: nothing more comes to close this tape."""
@@ -455,6 +452,8 @@ class OpenTapes:
             named = dict(header) | {"id": recording.id, "pid": os.getpid()}
             writer = TapeWriter(TapeFile(recording.path), named, redaction, now)
             if not isinstance(writer.error, FileExistsError):
+                path = recording.path.relative_to(self._library).as_posix()
+                writer.row |= {"id": recording.id, "path": path}
                 return writer
             # The same name within the same second, by another process perhaps.
             recording.id = new_id()
@@ -480,8 +479,7 @@ class OpenTapes:
             if not writer.ended:
                 self._lose(1, 0)
         if writer.file.size:
-            name = self._name(recording)
-            self._publish(name["path"], writer.row | name, fresh or writer.over)
+            self._publish(writer.row, fresh or writer.over)
 
     def _due(self, now: float, touched: dict[Recording, TapeWriter]) -> list[tuple[Recording, TapeWriter]]:
         again = bool(self.problem) and now - self._probed >= _PROBE_AGAIN
