@@ -3,7 +3,7 @@
     python benchmarks/relays.py tcp|http UPSTREAM_PORT
 
 `tcp` copies between two sockets, which is the least that any proxy costs. `http` is made of the parts of the
-proxy (starlette on uvicorn, httpx on aiohttp) without its transformer and its recorder. Prints its port.
+proxy (uvicorn, aiohttp) without its transformer and its recorder. Prints its port.
 """
 
 from __future__ import annotations
@@ -15,10 +15,8 @@ from collections.abc import AsyncIterator
 from typing import cast
 
 import aiohttp
-import httpx
 import uvicorn
 import uvloop
-from httpx_aiohttp import AiohttpTransport
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
@@ -73,23 +71,18 @@ async def tcp(upstream: int) -> None:
 
 
 async def http(upstream: int) -> None:
-    def session() -> aiohttp.ClientSession:
-        return aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
-
-    client = httpx.AsyncClient(transport=AiohttpTransport(client=session), timeout=None)
+    session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
 
     async def relay(request: Request) -> StreamingResponse:
-        up = client.build_request(
-            "POST", f"http://127.0.0.1:{upstream}{request.url.path}", content=await request.body()
-        )
-        answer = await client.send(up, stream=True)
+        url = f"http://127.0.0.1:{upstream}{request.url.path}"
+        answer = await session.post(url, data=await request.body())
 
         async def reads() -> AsyncIterator[bytes]:
-            async for data in answer.aiter_raw():
+            async for data in answer.content.iter_any():
                 yield data
-            await answer.aclose()
+            answer.release()
 
-        return StreamingResponse(reads(), answer.status_code, media_type=answer.headers["content-type"])
+        return StreamingResponse(reads(), answer.status, media_type=answer.headers["content-type"])
 
     app = Starlette(routes=[Route("/{path:path}", relay, methods=["POST"])])
     listener = socket.create_server(("127.0.0.1", 0), backlog=1024)

@@ -29,6 +29,7 @@ from workbench.demo.conversations import (
     said,
 )
 from workbench.proxy.registration import registered
+from workbench.system import on_signals
 
 _SECONDS = 30.0  # for a request to arrive
 _UNKNOWN = said("I am only the demo: I know its conversations, and this is not one of them.")
@@ -317,7 +318,7 @@ _PROXY_ENDS = 30.0
 async def run(library: Path) -> None:
     """Go on until SIGTERM. The first line on standard output is the upstream's URL."""
     stop = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    on_signals(asyncio.get_running_loop(), stop.set, signal.SIGTERM)
 
     def proxy() -> str | None:
         return next((one.url for one in registered(library)), None)

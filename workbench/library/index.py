@@ -25,6 +25,7 @@ from workbench.library.tapefiles import (
     list_tapes,
     make_folder,
 )
+from workbench.system import make_private
 from workbench.text import json_text
 
 VERSION = 2
@@ -166,7 +167,7 @@ def _connect(file: Path, wait: float) -> sqlite3.Connection:
 def _create(file: Path) -> None:
     """Complete, or not at all: a viewer must not find half an index. Somebody else may be quicker."""
     fd, name = tempfile.mkstemp(prefix=".index-", dir=file.parent)  # for its owner alone
-    os.fchmod(fd, 0o600)
+    make_private(fd)
     os.close(fd)
     try:
         db = _connect(Path(name), 5)

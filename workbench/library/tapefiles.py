@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from workbench.system import NEW_FILE, is_running, make_private, read_at
+
 INDEX = "library.sqlite"
 TAPES = "tapes"
 SUFFIX = ".jsonl"
@@ -74,15 +76,7 @@ def id_of(path: str) -> str:
 
 def is_alive(pid: int | None) -> bool:
     """Whether the process that writes a tape, or serves this library, still runs, whoever owns it."""
-    if not pid or pid < 0:
-        return False
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except (OSError, OverflowError):
-        return False
-    return True
+    return pid is not None and pid > 0 and is_running(pid)
 
 
 def marks_of(tape: Path) -> Path:
@@ -261,20 +255,19 @@ def _create(path: Path, pieces: Iterable[bytes]) -> int:
 
 
 def _open(path: Path) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
     for _ in range(3):
         make_folder(path.parent)
         # Another process's retention may remove the empty folder between these two lines.
         with suppress(FileNotFoundError):
-            fd = os.open(path, flags, 0o600)
-            os.fchmod(fd, 0o600)  # a strange umask may have taken our own rights away
+            fd = os.open(path, NEW_FILE, 0o600)
+            make_private(fd)  # a strange umask may have taken our own rights away
             return fd
     raise FileNotFoundError(2, "the folder vanishes as soon as it is made", str(path.parent))
 
 
 def _pieces(fd: int) -> Iterator[bytes]:
     at = 0
-    while piece := os.pread(fd, _PIECE, at):
+    while piece := read_at(fd, _PIECE, at):
         yield piece
         at += len(piece)
 

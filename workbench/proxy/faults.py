@@ -13,7 +13,6 @@ from html import unescape
 from typing import Any
 
 import aiohttp
-import httpx
 import orjson
 
 from transformer.answer.errors import as_error
@@ -96,57 +95,49 @@ def overdue(name: str, url: str) -> Fault:
 def of_exception(error: BaseException, name: str, url: str) -> Fault:
     """A fault of the connection to the upstream called `name`."""
     where = f"the upstream {name} ({url})"
-    cause = _cause(error)
-    if isinstance(cause, aiohttp.ClientConnectorCertificateError | aiohttp.ClientSSLError | ssl.SSLError):
+    if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientSSLError | ssl.SSLError):
         message = (
-            f"no secure connection to {where}: {cause}. Is it https at all, and is its certificate "
+            f"no secure connection to {where}: {error}. Is it https at all, and is its certificate "
             "one that this machine trusts?"
         )
         return Fault(502, message, "upstream_unreachable", "tls", permanent=True)
-    if _errno(cause) in (errno.EMFILE, errno.ENFILE):
+    if _errno(error) in (errno.EMFILE, errno.ENFILE):
         message = (
             f"no connection to {where}: this proxy has too many open files: each client, upstream and tape "
             "is one. `ulimit -n` sets how many it may have."
         )
         return Fault(503, message, "upstream_unreachable", "too_many_files")
-    if isinstance(cause, aiohttp.ClientConnectorDNSError | socket.gaierror):
+    if isinstance(error, aiohttp.ClientConnectorDNSError | socket.gaierror):
         message = f"{where} has a host name that cannot be found. Check its url."
         return Fault(502, message, "upstream_unreachable", "dns", permanent=True)
-    if isinstance(cause, aiohttp.ClientConnectorError | ConnectionRefusedError):
+    if isinstance(error, aiohttp.ClientConnectorError | ConnectionRefusedError):
         message = (
-            f"no connection to {where}: {_reason(cause)}. Is the model server running, and on this port?"
+            f"no connection to {where}: {_reason(error)}. Is the model server running, and on this port?"
         )
         return Fault(502, message, "upstream_unreachable", "refused")
-    if isinstance(cause, aiohttp.ConnectionTimeoutError | httpx.ConnectTimeout):
+    if isinstance(error, aiohttp.ConnectionTimeoutError):
         message = f"no connection to {where} in time. Is the address right, and the machine up?"
         return Fault(504, message, "upstream_timeout", "connect_timeout")
-    if isinstance(cause, TimeoutError | aiohttp.ServerTimeoutError | httpx.TimeoutException):
+    if isinstance(error, TimeoutError | aiohttp.ServerTimeoutError):
         return idle(name, url)
-    if isinstance(cause, aiohttp.InvalidURL | httpx.InvalidURL | httpx.UnsupportedProtocol):
+    if isinstance(error, aiohttp.InvalidURL):
         return Fault(502, f"{where} has no usable url.", "upstream_unreachable", "url", permanent=True)
-    if isinstance(cause, BadFraming | aiohttp.ClientResponseError):
-        when = "in the middle of its answer" if isinstance(cause, BadFraming) else "at the head of its answer"
+    if isinstance(error, BadFraming | aiohttp.ClientResponseError):
+        when = "in the middle of its answer" if isinstance(error, BadFraming) else "at the head of its answer"
         message = (
             f"{where} sent something that is not HTTP, {when}. Is it an HTTP server, or a broken gateway?"
         )
         return Fault(502, message, "upstream_broke", "framing")
-    message = f"the connection to {where} broke: {_reason(cause)}. Its log may say why."
+    message = f"the connection to {where} broke: {_reason(error)}. Its log may say why."
     return Fault(502, message, "upstream_broke", "broken")
 
 
 def was_closed(error: BaseException) -> bool:
     """Whether upstream hung up before it said anything."""
-    cause = _cause(error)
-    if isinstance(cause, aiohttp.ServerDisconnectedError):
-        return isinstance(cause.message, str)  # otherwise it is the part of a head that had come
-    closed = isinstance(cause, aiohttp.ClientOSError | ConnectionError)
-    return closed and not isinstance(cause, aiohttp.ClientConnectorError | ConnectionRefusedError)
-
-
-def _cause(error: BaseException) -> BaseException:
-    """httpx-aiohttp translates some errors into classes that mean something else; the cause is exact."""
-    cause = error.__cause__ if isinstance(error, httpx.HTTPError) else None
-    return cause if isinstance(cause, Exception) else error
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return isinstance(error.message, str)  # otherwise it is the part of a head that had come
+    closed = isinstance(error, aiohttp.ClientOSError | ConnectionError)
+    return closed and not isinstance(error, aiohttp.ClientConnectorError | ConnectionRefusedError)
 
 
 def _errno(error: BaseException) -> int | None:

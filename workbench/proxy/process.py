@@ -26,6 +26,7 @@ from urllib.parse import urlsplit
 
 from workbench.config.settings import client_url
 from workbench.proxy.registration import Registration, registered
+from workbench.system import read_at
 
 # The same import path as here: with `-m` a file `secrets.py` in the user's folder would be ours.
 _START = (
@@ -184,7 +185,7 @@ class ProxyChild:
         # Positioned reads: the child's end of the file has the same offset.
         descriptor = self._errors.fileno()
         size = os.fstat(descriptor).st_size
-        text = os.pread(descriptor, _LAST_BYTES, max(0, size - _LAST_BYTES)).decode("utf-8", "replace")
+        text = read_at(descriptor, _LAST_BYTES, max(0, size - _LAST_BYTES)).decode("utf-8", "replace")
         return tuple(line for line in text.splitlines() if line.strip())[-_LAST_LINES:]
 
     async def stop(self, patience: float = 10.0) -> ProcessExit | None:

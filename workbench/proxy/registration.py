@@ -21,6 +21,7 @@ from transformer.jsontext import dumps
 from workbench import __version__
 from workbench.errors import UserError
 from workbench.library.tapefiles import is_alive, is_file
+from workbench.system import is_own, is_running
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +79,13 @@ def registered(library: Path) -> list[Registration]:
 def _is_ours(path: Path, registration: Registration) -> bool:
     """A library may come from elsewhere, and what it says must not send a request elsewhere: the file and the
     process are the user's own, and the address is one of this machine."""
-    if path.stat().st_uid != os.geteuid():
+    if not is_own(path):
         return False
-    try:
-        os.kill(registration.pid, 0)
-    except PermissionError:
-        return False
-    return _is_here(registration.url) and _is_here(registration.control)
+    return (
+        is_running(registration.pid, own=True)
+        and _is_here(registration.url)
+        and _is_here(registration.control)
+    )
 
 
 def _is_here(url: str) -> bool:

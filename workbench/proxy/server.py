@@ -20,7 +20,6 @@ from typing import Any
 
 import httptools
 import uvicorn
-import uvloop
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -35,6 +34,7 @@ from workbench.proxy.control import Control, health
 from workbench.proxy.guard import CONTROL, Guard
 from workbench.proxy.registration import Registration, register, registered
 from workbench.recording.recorder import Recorder
+from workbench.system import on_signals, run
 
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
@@ -146,7 +146,7 @@ def serve(
     sys.setswitchinterval(_SWITCH)
     # What goes wrong is on a tape, or said by us.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-    return uvloop.run(_serve(settings, sock, announce, on_end))
+    return run(_serve(settings, sock, announce, on_end))
 
 
 async def _serve(
@@ -165,9 +165,7 @@ async def _serve(
     )
     recorder.start()
     server = Server(settings, Proxy(settings, recorder), sock, announce)
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, server.stop)
+    on_signals(asyncio.get_running_loop(), server.stop, signal.SIGINT, signal.SIGTERM)
     await server.serve(sockets=[sock])
     return 0
 
