@@ -3,19 +3,22 @@
     python benchmarks/fuzz.py [--seed 1] [--answers 2000] [--seconds 60] [--dialect qwen3-coder]
 
 An answer is made of the words of a dialect's samples: some of them deleted, doubled, swapped or taken from
-another dialect, then cut into deltas and reads at random. For each one: a strict client can read it, every
-cut gives the same, no character is unaccounted for. The same seed makes the same answers; a failure prints
-the one line that repeats it. Exit code 1 when there was one.
+another dialect, then cut into deltas and reads at random, and converted with switches set at random. For each
+one: a strict client can read it, every cut gives the same, an answer that does not stream too, calls can be
+used or a finding says that they cannot, no character is unaccounted for, and where the connection breaks the
+client is told. The same seed makes the same answers; a failure prints the one line that repeats it. Exit code
+1 when there was one.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,9 +26,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)
 
-from tests.support.client import Result, result  # noqa: E402
-from tests.support.streams import META, chunk, numbered, sse, tool, upstream_events  # noqa: E402
-from transformer import DIALECTS, StreamTransformer  # noqa: E402
+from tests.support.client import Result, message_result, result  # noqa: E402
+from tests.support.streams import META, chunk, message, numbered, sse, tool, upstream_events  # noqa: E402
+from transformer import DIALECTS, Finding, Policy, StreamTransformer, transform_message  # noqa: E402
+from transformer.policy import CHOICES  # noqa: E402
 from workbench.tape.format import read_tape  # noqa: E402
 
 TOOLS = [
@@ -54,7 +58,9 @@ NOISE = [
     "9" * 400,
 ]
 LONGEST = 400  # words
-CONVERTING = [name for name in DIALECTS if name != "passthrough"]  # that one sends what came, as it came
+# Of the request, or they change what this compares: an answer is told to have ended as upstream said.
+UNVARIED = ("tools", "convert", "finish_reason", "text_channel")
+PASSTHROUGH = "passthrough"  # sends what came, as it came: what upstream leaves out it leaves out
 
 
 def words_of(dialect: str) -> list[list[str]]:
@@ -98,11 +104,87 @@ class Fuzz:
         return "".join(words[: 2 * LONGEST])
 
 
-def converted(dialect: str, data: bytes, reads: Iterator[bytes]) -> tuple[bytes, int]:
-    """What the client gets of these reads, and how many characters nobody has accounted for."""
-    t = StreamTransformer(dialect, tools=TOOLS, ids=numbered, now=0)
-    out = b"".join(t.feed(read) for read in reads) + t.finish()
-    return out, t.unaccounted
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One answer in one dialect, with what is random about it."""
+
+    dialect: str
+    text: str
+    policy: Policy
+    chance: random.Random
+
+    def check(self) -> None:
+        """Raises AssertionError where a promise is broken."""
+        data = deltas(self.text, self.chance, 40)
+        whole, findings = self.converted([data])
+        for most in (7, 300):
+            pieces, _ = self.converted(cut(data, self.chance, most))
+            assert pieces == whole, "a cut of the bytes makes a difference"
+        if self.dialect == PASSTHROUGH:
+            return
+        said = result(whole)
+        assert is_honest(said, findings), f"nobody is told that a call cannot be used: {said.calls}"
+        other = deltas(self.text, self.chance, 9)
+        assert same(result(self.converted([other])[0]), said), "a cut of the text makes a difference"
+        if said.error is None:
+            assert same(self.not_streamed(), said), "an answer that does not stream is another one"
+        self.break_off(data[: self.chance.randrange(data.index(b'"stop"'))])
+
+    def transformer(self) -> StreamTransformer:
+        return StreamTransformer(self.dialect, tools=TOOLS, policy=self.policy, ids=numbered, now=0)
+
+    def converted(self, reads: Iterable[bytes]) -> tuple[bytes, list[Finding]]:
+        """What the client gets of these reads, and what is said about it."""
+        t = self.transformer()
+        out = b"".join(t.feed(read) for read in reads) + t.finish()
+        assert t.unaccounted == 0, f"{t.unaccounted} characters are unaccounted for"
+        return out, list(t.findings)
+
+    def not_streamed(self) -> Result:
+        body = transform_message(
+            message(self.text), dialect=self.dialect, tools=TOOLS, policy=self.policy, ids=numbered, now=0
+        )
+        return message_result(body)
+
+    def break_off(self, data: bytes) -> None:
+        """An error, unless there is a call that is complete: a client that asks again would run it twice."""
+        t = self.transformer()
+        out = t.feed(data) + t.fail("the connection broke")
+        assert t.unaccounted == 0, f"{t.unaccounted} characters are unaccounted for when it breaks off"
+        said = result(out)
+        assert said.error is not None or said.calls, "nobody is told that it broke off"
+        assert is_honest(said, t.findings), f"half a call where it broke off: {said.calls}"
+
+
+def is_honest(said: Result, findings: Sequence[Finding]) -> bool:
+    """Whether each call can be used, or an error is known."""
+    told = said.error is not None or any(finding.level == "error" for finding in findings)
+    return told or all(is_json_object(arguments) for _, arguments in said.calls)
+
+
+def same(one: Result, other: Result) -> bool:
+    """Whether two clients have the same in hand. Where it ended with an error, how much of the call that
+    failed had been sent before it does depend on how the answer was cut."""
+    if one.error is not None and other.error is not None:
+        return one.content == other.content
+    return comparable(one) == comparable(other)
+
+
+def comparable(said: Result) -> tuple[object, ...]:
+    return (said.content, said.reasoning, said.calls, said.finish_reason, said.error is None)
+
+
+def is_json_object(arguments: str) -> bool:
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except ValueError:
+        return False
+
+
+def switches(chance: random.Random) -> Policy:
+    """As the dialect has them, or some of them otherwise."""
+    given = {key: chance.choice(CHOICES[key]) for key in CHOICES if key not in UNVARIED}
+    return Policy(**{key: value for key, value in given.items() if chance.random() < 0.3})
 
 
 def cut(data: bytes, chance: random.Random, most: int) -> Iterator[bytes]:
@@ -123,43 +205,35 @@ def deltas(text: str, chance: random.Random, most: int) -> bytes:
     return sse(*events, META | chunk(finish_reason="stop"))
 
 
-def check(dialect: str, text: str, seed: str) -> None:
-    """Raises AssertionError where a promise is broken."""
-    chance = random.Random(seed)
-    data = deltas(text, chance, 40)
-    whole, left = converted(dialect, data, iter([data]))
-    assert left == 0, f"{left} characters are unaccounted for"
-    for most in (7, 300):
-        pieces, _ = converted(dialect, data, cut(data, chance, most))
-        assert pieces == whole, "a cut of the bytes makes a difference"
-    said = result(whole)
-    other = deltas(text, chance, 9)
-    again = result(converted(dialect, other, iter([other]))[0])
-    assert comparable(again) == comparable(said), "a cut of the text makes a difference"
+def makers() -> dict[str, Fuzz]:
+    """One for each dialect. What recognises dialects by itself has no samples; it is given everybody's."""
+    words = {name: words_of(name) for name in DIALECTS}
+    marks = [word for samples in words.values() for one in samples for word in one if word[:1] in "<[{"]
+    everything = [one for samples in words.values() for one in samples]
+    return {name: Fuzz(name, samples or everything, marks) for name, samples in words.items()}
 
 
-def comparable(said: Result) -> tuple[object, ...]:
-    return (said.content, said.calls, said.finish_reason, said.error is None)
+def trial(fuzz: Fuzz, key: str) -> Trial:
+    chance = random.Random(f"{key}/cuts")
+    return Trial(fuzz.dialect, fuzz.answer(key), switches(chance), chance)
 
 
 def run(dialects: list[str], seed: int, answers: int, seconds: float) -> tuple[int, list[str]]:
     """How many answers were tried, and a line for each failure."""
-    words = {name: words_of(name) for name in DIALECTS if (ROOT / "samples" / name).is_dir()}
-    marks = [word for sample in words.values() for one in sample for word in one if word[:1] in "<[{"]
-    makers = [Fuzz(name, words[name], marks) for name in dialects if words.get(name)]
+    known = makers()
     until = time.monotonic() + seconds
     failures = []
     done = 0
     for number in range(answers):
         if time.monotonic() > until:
             break
-        maker = makers[number % len(makers)]
-        key = f"{seed}/{maker.dialect}/{number}"
+        dialect = dialects[number % len(dialects)]
+        key = f"{seed}/{dialect}/{number}"
         try:
-            check(maker.dialect, maker.answer(key), key)
+            trial(known[dialect], key).check()
         except Exception as error:
             said = f"{type(error).__name__}: {str(error)[:200]}"
-            failures.append(f"{key}: {said} (python benchmarks/fuzz.py --only {key})")
+            failures.append(f"{said} (python benchmarks/fuzz.py --only {key})")
         done += 1
     return done, failures
 
@@ -175,14 +249,13 @@ def main() -> int:
     parser.add_argument("--only", metavar="SEED/DIALECT/NUMBER", help="one answer again, with its text")
     given = parser.parse_args()
     if given.only:
-        dialect = given.only.split("/")[1]
-        marks = [word for name in DIALECTS for one in words_of(name) for word in one if word[:1] in "<[{"]
-        text = Fuzz(dialect, words_of(dialect), marks).answer(given.only)
-        print(repr(text))
-        check(dialect, text, given.only)
+        one = trial(makers()[given.only.split("/")[1]], given.only)
+        print(one.policy.said(), repr(one.text), sep="\n")
+        one.check()
         return 0
-    done, failures = run(given.dialect or CONVERTING, given.seed, given.answers, given.seconds)
-    print(*failures, sep="\n")
+    done, failures = run(given.dialect or list(DIALECTS), given.seed, given.answers, given.seconds)
+    if failures:
+        print(*failures, sep="\n")
     print(f"{done} answers, {len(failures)} failures")
     return 1 if failures else 0
 

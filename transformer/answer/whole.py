@@ -135,8 +135,9 @@ def _rewritten(message: Mapping[str, Any], choice: Choice) -> Object:
     if message.get("content") is None or isinstance(message["content"], str):
         new["content"] = choice.message.text("content") or None
     for field in REASONING:
-        if isinstance(message.get(field), str):
-            new[field] = choice.message.text(field) or None
+        text = choice.message.text(field)
+        if text or isinstance(message.get(field), str):  # a thought may have stood in the content
+            new[field] = text or None
     built = choice.message.build().get("tool_calls", [])
     native = message.get("tool_calls") or []
     if built:

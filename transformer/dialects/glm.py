@@ -21,8 +21,8 @@ _READING = Reading(verbatim=True, guesses=True)  # the chat template writes no n
 
 # Under load the model loses single tags and doubles others. Without <arg_value> the value begins on the spot; that it
 # is missing shows only when something else has come.
-_UNDECIDED = rf"{GAP}(?:{either('</arg_key>', '<arg_value>').begun})?\Z"
-_LOST = Part(rf"(?:\r?\n)?+(?!{_UNDECIDED})")
+_UNDECIDED = rf"{GAP}(?:{either('</arg_key>', '<arg_value>').begun})?"
+_LOST = Part(rf"(?:\r?\n)?+(?!{_UNDECIDED}\Z)", begun=_UNDECIDED)
 _IRREGULAR = joined(
     some("<arg_key>"),
     SPACE,

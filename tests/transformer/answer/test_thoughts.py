@@ -26,7 +26,7 @@ def result(dialect: str, text: str, **policy: Any) -> Any:
     kwargs = {"tools": [READ], "policy": policy}
     data = stream_of(text, 4)
     got, transformer = run(dialect, data, **kwargs)
-    check_every_split(dialect, data, twin=False, **kwargs)
+    check_every_split(dialect, data, **kwargs)
     check_records(transformer, data)
     assert transformer.unaccounted == 0
     return got, codes(transformer)

@@ -68,6 +68,12 @@ OWN: dict[str, Row] = {
         written("<b>x</b>"),
         MENDED,
     ),
+    "one </arg_key> too many to be a slip": (
+        of("read", key("path"), *["\n</arg_key>"] * 3, "\n", value("a")),
+        "",
+        [("read", {"path": "</arg_key>\n<arg_value>a"})],
+        MENDED,
+    ),
     "<arg_key> is lost": (of("read", "\npath</arg_key>", value("a")), "", A, MENDED),
     "<arg_key> is lost, the names touch": (TOUCHING, "", A, MENDED),
     "<arg_key> is lost of a tool nobody offered": (
