@@ -11,16 +11,8 @@ from tests.support.tiers import exhaustive
 
 def test_answers_that_no_model_should_write():
     count = "6000" if exhaustive() else "240"
-    command = [
-        sys.executable,
-        ROOT / "benchmarks" / "fuzz.py",
-        "--seed",
-        "1",
-        "--answers",
-        count,
-        "--seconds",
-        "300",
-    ]
+    script = str(ROOT / "benchmarks" / "fuzz.py")
+    command = [sys.executable, script, "--seed", "1", "--answers", count, "--seconds", "300"]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=400)
     assert (run.returncode, run.stderr) == (0, ""), run.stdout
     assert run.stdout.endswith(f"{count} answers, 0 failures\n")

@@ -23,7 +23,7 @@ def call(dialect: str) -> str:
 
 
 def result(dialect: str, text: str, **policy: Any) -> Any:
-    kwargs = {"tools": [READ], "policy": policy}
+    kwargs: dict[str, Any] = {"tools": [READ], "policy": policy}
     data = stream_of(text, 4)
     got, transformer = run(dialect, data, **kwargs)
     check_every_split(dialect, data, **kwargs)
