@@ -46,6 +46,10 @@ MODELS = {
     "llama3-json": "llama-3.3-70b-instruct",
     "deepseek-v3": "deepseek-r1-0528",
     "deepseek-v31": "deepseek-v3.1",
+    "deepseek-dsml": "deepseek-v4-flash",
+    "minimax-m2": "minimax-m2.1",
+    "seed-oss": "seed-oss-36b",
+    "functions-invoke": "deepseek-v3.2",
     "passthrough": "qwen3-max",
 }
 STREAM = [("content-type", "text/event-stream; charset=utf-8")]

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from samples.cases import (
     deepseek,
+    deepseek_dsml,
     glm,
     hermes,
+    invokes,
     kimi_k2,
     kimi_k2_trouble,
     llama3_json,
@@ -18,6 +20,7 @@ from samples.cases import (
     roo_xml_streams,
     roo_xml_trouble,
     roo_xml_values,
+    seed_oss,
 )
 from samples.cases.case import Case, Outcome
 from samples.cases.upstream import Meta
@@ -34,6 +37,10 @@ CASES: Mapping[str, Sequence[Case]] = {
     "llama3-json": llama3_json.CASES,
     "deepseek-v3": deepseek.V3_CASES,
     "deepseek-v31": deepseek.V31_CASES,
+    "deepseek-dsml": deepseek_dsml.CASES,
+    "minimax-m2": invokes.MINIMAX_M2,
+    "seed-oss": seed_oss.CASES,
+    "functions-invoke": invokes.FUNCTIONS_INVOKE,
     "passthrough": passthrough.CASES,
 }
 

@@ -52,9 +52,10 @@ REPORTS = {
     31: Report("the arguments come before the name", "seen in vLLM"),
     32: Report("the closing brace of streamed arguments is lost", "vllm#19056, vllm#10395, vllm#18791"),
     34: Report("text after the call is lost", "vllm#56265"),
-    # deepseek-v3, deepseek-v31
+    # deepseek-v3, deepseek-v31, deepseek-dsml
     35: Report("arguments that do not end in a string are cut", "vllm#48342"),
     36: Report("an answer in two chunks loses calls or names", "sglang#35563"),
+    37: Report("markup leaks into arguments, and bars are written otherwise", "vllm#53227, flocks#687"),
     38: Report("R1 writes the form of V3, and the name becomes `function`", "Rapid-MLX#795"),
     39: Report("the token that begins the calls is repeated", "sglang#5224"),
     # glm
@@ -64,6 +65,10 @@ REPORTS = {
     43: Report(
         "`<arg_value>` or `<arg_key>` is lost, `</arg_key>` is doubled", "vllm#49248, vllm#47190, vllm#54971"
     ),
+    # minimax-m2
+    44: Report("a string for a parameter that may be null becomes null", "sglang#16057, mlx-lm#1647"),
+    45: Report("calls of one block mix: names missing, arguments doubled", "sglang#23071, sglang#24995"),
+    46: Report("one malformed call takes the good ones after it with it", "vllm#51075"),
     # mistral
     47: Report("`[ARGS]` in pieces leaks into the name or the arguments", "Rapid-MLX#579"),
     48: Report("text and two calls in one delta: the calls are merged", "vllm#48318"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.support.cases import TOOLS, Row, check
 from tests.support.streams import JSON, tool
@@ -64,6 +64,36 @@ GLM = Way(
     parameter=lambda key, text: f"<arg_key>{key}</arg_key>\n<arg_value>{text}</arg_value>",
     close_parameter="</arg_value>",
     close_call="</tool_call>",
+)
+SEED = Way(
+    dialect="seed-oss",
+    open=lambda name: f"<function={name}>",
+    parameter=lambda key, text: f"<parameter={key}>{text}</parameter>",
+    close_parameter="</parameter>",
+    close_call="</function>",
+    wrapper="<seed:tool_call>",
+    close_wrapper="</seed:tool_call>",
+)
+MINIMAX = Way(
+    dialect="minimax-m2",
+    open=lambda name: f'<invoke name="{name}">',
+    parameter=lambda key, text: f'<parameter name="{key}">{text}</parameter>',
+    close_parameter="</parameter>",
+    close_call="</invoke>",
+    wrapper="<minimax:tool_call>",
+    close_wrapper="</minimax:tool_call>",
+)
+INVOKE = replace(
+    MINIMAX, dialect="functions-invoke", wrapper="<function_calls>", close_wrapper="</function_calls>"
+)
+DSML = Way(
+    dialect="deepseek-dsml",
+    open=lambda name: f'<｜DSML｜invoke name="{name}">',
+    parameter=lambda key, text: f'<｜DSML｜parameter name="{key}">{text}</｜DSML｜parameter>',
+    close_parameter="</｜DSML｜parameter>",
+    close_call="</｜DSML｜invoke>",
+    wrapper="<｜DSML｜tool_calls>",
+    close_wrapper="</｜DSML｜tool_calls>",
 )
 
 
@@ -137,7 +167,7 @@ def broken(way: Way) -> Iterator[tuple[str, Row]]:
         (
             lost,
             "",
-            [("write", {"path": "a\n" if "\n" + close not in both else "a", "content": "x"})],
+            [_written("x")],
             ["repaired-parameter"],
         ),
     )
@@ -184,7 +214,7 @@ def unfinished(way: Way) -> Iterator[tuple[str, Row]]:
     yield "cut in the call's closing tag", (whole[: len(closed) + 4],) * 2 + ([], ["truncated-call"])
     yield "cut after the call's tag", (f"{opened}\n",) * 2 + ([], ["truncated-call"])
     half = opened[:-1]
-    yield "cut in the call's tag", (half, half, [], ["truncated-call"] if way.wrapper else [])
+    yield "cut in the call's tag", (half, half, [], [])
     if way.wrapper:
         yield "cut after the wrapper", (f"Hi {way.wrapper}\n", f"Hi {way.wrapper}\n", [], [])
         yield "a wrapper without a call", (f"{way.wrapper} x {way.close_wrapper}",) * 2 + ([], [])

@@ -94,9 +94,20 @@ DEFAULTS: dict[str, JSON] = {
         "malformed": "text",
         "calls": "all", "arguments": "stream", "after_call": "keep",
     },
-    "glm": {
-        "tools": "template", "channels": ("content", "reasoning"), "unknown_tools": "call",
-        "malformed": "text",
+    **{
+        name: {
+            "tools": "template", "channels": ("content", "reasoning"), "unknown_tools": "call",
+            "malformed": "text",
+            "calls": "all", "arguments": "whole", "after_call": "keep",
+        }
+        for name in ("glm", "minimax-m2", "deepseek-dsml")
+    },
+    "seed-oss": {
+        "tools": "template", "channels": ("content",), "unknown_tools": "call", "malformed": "text",
+        "calls": "all", "arguments": "whole", "after_call": "keep",
+    },
+    "functions-invoke": {
+        "tools": "inject", "channels": ("content",), "unknown_tools": "call", "malformed": "text",
         "calls": "all", "arguments": "whole", "after_call": "keep",
     },
     **{
@@ -114,6 +125,8 @@ DEFAULTS: dict[str, JSON] = {
     },
     "passthrough": {"tools": "pass", "channels": ()},
 }  # fmt: skip
+# Their templates leave a think block open before a call
+CALLS_IN_THINK = {"qwen3-coder", "kimi-k2", "glm", "minimax-m2", "auto"}
 SHARED = {"finish_reason": "rewrite", "text_channel": "same", "max_call_bytes": 16 * 1024 * 1024}
 
 
@@ -121,6 +134,7 @@ SHARED = {"finish_reason": "rewrite", "text_channel": "same", "max_call_bytes": 
 def test_defaults(dialect: str) -> None:
     policy = DIALECTS[dialect].policy
     wanted = DEFAULTS[dialect] | ({} if dialect == "passthrough" else SHARED)
+    wanted |= {"in_think": "call" if dialect in CALLS_IN_THINK else "text"}
     assert {key: getattr(policy, key) for key in wanted} == wanted
     assert all(getattr(policy, field.name) is not None for field in fields(policy))
 

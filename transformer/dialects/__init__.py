@@ -12,18 +12,22 @@ from importlib import import_module
 from importlib.metadata import entry_points
 
 from transformer.dialects.auto import AUTO
+from transformer.dialects.deepseek_dsml import DEEPSEEK_DSML
 from transformer.dialects.deepseek_v3 import DEEPSEEK_V3
 from transformer.dialects.deepseek_v31 import DEEPSEEK_V31
+from transformer.dialects.functions_invoke import FUNCTIONS_INVOKE
 from transformer.dialects.glm import GLM
 from transformer.dialects.hermes import HERMES
 from transformer.dialects.kimi_k2 import KIMI_K2
 from transformer.dialects.llama3_json import LLAMA3_JSON
 from transformer.dialects.longcat import LONGCAT
+from transformer.dialects.minimax_m2 import MINIMAX_M2
 from transformer.dialects.mistral import MISTRAL
 from transformer.dialects.nemotron_toolcall import NEMOTRON_TOOLCALL
 from transformer.dialects.passthrough import PASSTHROUGH
 from transformer.dialects.qwen3_coder import QWEN3_CODER
 from transformer.dialects.roo_xml import ROO_XML
+from transformer.dialects.seed_oss import SEED_OSS
 from transformer.parser.machine import Dialect
 
 BUILT_IN = (
@@ -31,6 +35,9 @@ BUILT_IN = (
     QWEN3_CODER,
     KIMI_K2,
     GLM,
+    MINIMAX_M2,
+    SEED_OSS,
+    FUNCTIONS_INVOKE,
     HERMES,
     LONGCAT,
     NEMOTRON_TOOLCALL,
@@ -38,6 +45,7 @@ BUILT_IN = (
     LLAMA3_JSON,
     DEEPSEEK_V3,
     DEEPSEEK_V31,
+    DEEPSEEK_DSML,
     AUTO,
     PASSTHROUGH,
 )

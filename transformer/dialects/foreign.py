@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 from transformer.parser.leakmarks import NAME, WORD, LeakMark, leak_mark
 
-_BAR = r"[|｜]{1,2}"  # DeepSeek's bar, and the plain one that some servers make of it
-
 # The generic shapes come last.
 LEAK_MARKS: Mapping[str, tuple[LeakMark, ...]] = {
     "functionary": (leak_mark("<function=", rf"<function=(?P<name>{NAME})>(?=\s*\{{\s*\")", "name or line"),),
@@ -25,20 +23,6 @@ LEAK_MARKS: Mapping[str, tuple[LeakMark, ...]] = {
             "<|channel|>",
             r"<\|(?:channel\|>(?=\s*(?:analysis|commentary|final)\b[^<\n]{0,256}<\|(?:message|constrain)\|>)"
             r"|start\|>assistant(?=\s*<\|channel\|>|\s+to=functions\.))",
-        ),
-    ),
-    "deepseek-dsml": (
-        leak_mark(
-            "DSML",
-            rf"<\s?{_BAR}\s?DSML\s?{_BAR}\s?(?:invoke name=|(?:function_calls|tool_calls|tool_use)>)",
-        ),
-    ),
-    "minimax-m2": (
-        leak_mark("<minimax:", r"<minimax:tool_call>(?=\s*<invoke\b)"),
-        leak_mark(
-            "<invoke",
-            rf"<invoke name=[\"']?(?P<name>{WORD})[\"']?>(?=\s*<(?:parameter\b|{WORD}>))",
-            "name or line",
         ),
     ),
     "minimax-m3": (leak_mark("]minimax[", r"\]<\]minimax\[>\[(?=<(?:tool_call|invoke)\b)"),),
@@ -61,9 +45,7 @@ LEAK_MARKS: Mapping[str, tuple[LeakMark, ...]] = {
 
 # Words that stand only in a prompt which explains such calls.
 TAUGHT_BY: Mapping[str, tuple[str, ...]] = {
-    "minimax-m2": ("<minimax:tool_call>",),
     "harmony": ("<|channel|>commentary", "to=functions."),
-    "deepseek-dsml": ("<｜DSML｜",),
 }
 
 

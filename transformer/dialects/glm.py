@@ -66,6 +66,8 @@ MENDING = TagMending(
     call=re.compile(rf"<tool_call>\s*({_NAME})"),
     parameter_closer=lambda key: "</arg_value>",
     call_closer=lambda tool: "</tool_call>",
+    broken_parameter=re.compile(r"<arg_key>\s{0,64}(?:</arg_key>)?\s{0,64}(?:<arg_value>)?"),
+    opening=SPELLING.regular,
 )
 
 GLM = Dialect(

@@ -63,7 +63,7 @@ class ArgumentText:
         self._written: set[str] = set()
         self._blocked = not live
         self._open = False  # a string is being streamed
-        self._tail = ""  # its end, which may still be the newline before the closing tag
+        self._tail = ""  # its end, which may still be the newline before a tag
         self._streamed = -1  # its characters that left; -1 before its first
         self.body: str | None = None  # JSON text that stands for all parameters
         self.notes: list[Note] = []
@@ -83,16 +83,13 @@ class ArgumentText:
         """More of the open value, certain to be data."""
         if not self._open:
             return ""
-        if self._reading.verbatim:
-            self._streamed = max(0, self._streamed) + len(text)
-            return quote(text)[1:-1]
         tail = self._tail + text
-        if self._streamed < 0:
+        if self._streamed < 0 and not self._reading.verbatim:
             if tail in ("", "\r"):
                 self._tail = tail
                 return ""
-            self._streamed = 0
             tail = tail.removeprefix("\r\n") if tail.startswith("\r\n") else tail.removeprefix("\n")
+        self._streamed = max(0, self._streamed)
         keep = 2 if tail.endswith("\r\n") else 1 if tail.endswith(("\n", "\r")) else 0
         body = tail[: len(tail) - keep]
         self._tail = tail[len(body) :]
@@ -157,6 +154,10 @@ class ArgumentText:
                 Note("value-not-of-type", start, end, {"parameter": name, "wanted": value.wanted})
             )
         return value.json
+
+    @property
+    def is_verbatim(self) -> bool:
+        return self._reading.verbatim
 
     def of_tool(self, tool: Tool | None) -> ArgumentText:
         """The same without any parameter, for another tool."""
@@ -281,6 +282,13 @@ class TagCall(OpenCall):
         self.name, self.tool = name, m.tool(name)
         self.offered = self.tool is not None
         self.arguments = self.arguments.of_tool(self.tool)
+
+    def before_newline(self, end: int) -> int:
+        """Where a value without its closing tag ends: the newline before what follows is no part of it."""
+        if not self.arguments.is_verbatim:
+            return end  # there it goes anyway
+        region = str(self.region)[:end]
+        return end - (2 if region.endswith("\r\n") else region.endswith("\n"))
 
     @property
     def closing_tag(self) -> str:

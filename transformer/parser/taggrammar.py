@@ -455,7 +455,7 @@ def part_call(m: Machine, text: str, name: str) -> None:
 def repair_parameter(m: Machine, text: str, name: str) -> None:
     """The parameter's closing tag is missing, but a line begins with the next parameter of this tool."""
     call: TagCall = m.call
-    call.end = call.region.size
+    call.end = call.before_newline(call.region.size)
     _tell_unclosed(m)
     next_parameter(m, text, name)
 
@@ -516,8 +516,10 @@ def complete_at_wrapper(m: Machine, text: str, name: str) -> None:
 def complete_unclosed(m: Machine, text: str, name: str) -> None:
     """The parameter's closing tag is missing before the call's; what follows shows that the call was over."""
     call: TagCall = m.call
+    rest = str(call.region)[call.end + call.close_size :]
+    call.end = call.before_newline(call.end)
     _tell_unclosed(m)
-    rest = end_value(m)[call.close_size :]
+    end_value(m)
     end = m.pos - len(text) - len(rest)
     call.deliver(m, end)
     m.say_at(end, rest)
@@ -762,6 +764,8 @@ def _blocks(spelling: Spelling) -> dict[StrEnum, tuple[Block, Rule | None]]:
                 T.CLOSE_WRAPPER: [
                     Rule(S.JSON, E.ARGUMENT, more_json, "a string may contain anything", in_string),
                     Rule(S.AFTER, _REPAIRED, end_json_at_wrapper, "the call's closing tag is missing", is_whole),
+                    # Not the rule for all others: what is decided here depends on the text before it.
+                    Rule(S.JSON, E.ARGUMENT, more_json, "the JSON text is not over"),
                 ],
                 T.END: [
                     Rule(S.DONE, _REPAIRED, end_json, "what is missing is clear", may_end_json),

@@ -25,6 +25,8 @@ class TagMending:
     parameter_closer: Callable[[str], str]
     call_closer: Callable[[str], str]
     wrapper_closer: str = ""
+    broken_parameter: re.Pattern[str] | None = None  # a parameter's tag that cannot be read
+    opening: Callable[[str], str] = str  # a parameter's tag as it should be
 
     def ideas(self, broken: Broken) -> Iterator[Edits]:
         ideas = _BY_CODE.get(broken.finding.code)
@@ -100,6 +102,23 @@ class TagMending:
             yield (*[call] * examples, value, call)
             yield (value, call)
         yield (call,)
+
+    def malformed(self, broken: Broken) -> Iterator[Edits]:
+        return (
+            self.broken_tag(broken) if broken.finding.values.get("broken_tag") else self.no_structure(broken)
+        )
+
+    def broken_tag(self, broken: Broken) -> Iterator[Edits]:
+        """A parameter's tag without a name, or with it in the wrong place."""
+        text, tool = broken.text, self.tool(broken)
+        found = (
+            self.broken_parameter.search(text, broken.finding.span.start) if self.broken_parameter else None
+        )
+        if found is None or tool is None:
+            return
+        named = [key for key in tool.properties if re.search(rf"\b{re.escape(key)}\b", found[0])]
+        for key in (named or wanted(tool, set()))[:1]:
+            yield (put(found.start(), found.end(), self.opening(key), text),)
 
     def no_structure(self, broken: Broken) -> Iterator[Edits]:
         """What follows the parameter's closing tag is not part of a call."""
@@ -195,7 +214,7 @@ class TagMending:
 _BY_CODE: dict[str, Callable[[TagMending, Broken], Iterator[Edits]]] = {
     "unclosed-parameter": TagMending.unclosed,
     "truncated-call": TagMending.truncated,
-    "malformed-call": TagMending.no_structure,
+    "malformed-call": TagMending.malformed,
     "ambiguous-end": TagMending.unclosed_example,
     "repaired-parameter": TagMending.repaired_parameter,
     "repaired-tag": TagMending.repaired_tag,
@@ -203,6 +222,14 @@ _BY_CODE: dict[str, Callable[[TagMending, Broken], Iterator[Edits]]] = {
     "value-not-of-type": TagMending.other_value,
     "duplicate-parameter": TagMending.without_repeats,
 }
+
+
+def wanted(tool: Tool | None, given: set[str]) -> list[str]:
+    """The parameters that a nameless one may be: required ones first."""
+    if tool is None:
+        return []
+    keys = [*tool.required, *(key for key in tool.properties if key not in tool.required)]
+    return [key for key in keys if key not in given]
 
 
 # -- values that fit their type, made from one that does not

@@ -104,16 +104,16 @@ class TagSyntax:
     on_one_line: bool  # a short string stands directly between its tags
     reading: Reading = field(default_factory=Reading)
     nested: bool = False  # lists and objects are nested tags wherever those read back as what they are
-    json_parameter: Callable[[str, str], str] | None = (
-        None  # where the tag says that its value is not a string
-    )
+    # Where the tag itself says that its value is not a string.
+    json_parameter: Callable[[str, str], str] | None = None
+    wrap: Callable[[str], str] = str  # what stands around all calls of a message
 
 
 def tag_writer(syntax: TagSyntax, between: str) -> Writer:
     """The writer of a dialect whose parameters are tags; `between` stands between two calls."""
     return Writer(
         lambda name, arguments, tools, id, reads_back: _compose(syntax, name, arguments, tools, reads_back),
-        between.join,
+        lambda calls: syntax.wrap(between.join(calls)),
         "\n\n",
         tags=syntax,
     )
@@ -140,7 +140,7 @@ def _compose(
     # A tool matters to the reader only where its name stands in the text; the others would only cost time.
     near = {other: tool for other, tool in tools.items() if other in text}
     for attempt in (text, _write(syntax, name, found, _escaped(found, texts))):
-        if reads_back(attempt, near, name, reading, None):
+        if reads_back(syntax.wrap(attempt), near, name, reading, None):
             return attempt, told
     return text, [*told, _reason(syntax, name, texts)]
 

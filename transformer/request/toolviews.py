@@ -349,7 +349,7 @@ def _usage(tool: Tool, dialect: Dialect) -> str:
     writer = dialect.writer
     if writer is None:
         return json_of({"name": tool.name, "arguments": values})
-    if writer.tags is None:
+    if writer.tags is None or writer.tags.reading.verbatim:
         return written_call(dialect, tool.name, values, tool).text
     return _tagged_usage(tool, values, dialect, writer.tags)
 

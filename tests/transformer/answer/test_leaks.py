@@ -99,7 +99,14 @@ LEAKS = [
     ('<TOOLCALL>[{"name": "bash", "arguments": {}}]</TOOLCALL>', "roo-xml", "nemotron-toolcall", True),
     ('<｜DSML｜function_calls>\n<｜DSML｜invoke name="bash">', "roo-xml", "deepseek-dsml", False),
     ('<minimax:tool_call>\n<invoke name="bash">\n', "roo-xml", "minimax-m2", False),
-    ('<invoke name="bash">\n  <command>bun test</command>\n</invoke>', "qwen3-coder", "minimax-m2", False),
+    (
+        '<invoke name="bash">\n  <command>bun test</command>\n</invoke>',
+        "qwen3-coder",
+        "functions-invoke",
+        False,
+    ),
+    ('<function_calls>\n<invoke name="bash">\n', "roo-xml", "functions-invoke", False),
+    ("<seed:tool_call>\n<function=bash>\n", "roo-xml", "seed-oss", False),
     (
         '<|start|>assistant<|channel|>commentary to=functions.bash <|constrain|>json<|message|>{"com',
         "roo-xml",

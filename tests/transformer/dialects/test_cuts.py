@@ -92,7 +92,26 @@ SOUP: dict[str, list[str]] = {
         "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>", "\n```", "<｜tool", "```json\n", "read",
         'bash<｜tool▁sep｜>{"command": "x"}',
     ],
+    "minimax-m2": [
+        "<minimax:tool_call>", "</minimax:tool_call>", '<invoke name="read">', "<invoke name='bash'>",
+        "<invoke name=zip>", "</invoke>", '<parameter name="path">', "<parameter name='limit'>",
+        "<parameter name=tags>", '<parameter name="command" string="true">',
+        '<parameter name="q" string="false">', "<parameter>", "</parameter>", "{", "}", '"path"', ":", '"a"',
+        "<invoke", "name=", '"read"', ">", "\n", " ", "abc", "7", "<", "</", "é😀", "[1]",
+        '<parameter name="arguments">{"path":"a"}', "</parameter></invoke>", '{"path": "a"}',
+        '<invoke name="read"><parameter name="path">a</parameter></invoke>',
+    ],
 }  # fmt: skip
+SOUP["functions-invoke"] = [
+    part.replace("minimax:tool_call", "function_calls") for part in SOUP["minimax-m2"]
+]
+_DSML = re.compile("(</?)(minimax:)?(?=tool_call|invoke|parameter)")
+SOUP["deepseek-dsml"] = [
+    *(_DSML.sub(r"\1｜DSML｜", part).replace("tool_call>", "tool_calls>") for part in SOUP["minimax-m2"]),
+    "<||DSML||function_calls>", "< | DSML | tool_use>", "<｜DS", "｜", '<|DSML|invoke name="read">',
+    "</｜｜DSML｜｜parameter>", "</|DSML|invoke>", '<｜DSML｜parameter name="path" string="true">',
+]  # fmt: skip
+SOUP["seed-oss"] = [part.replace("tool_call", "seed:tool_call") for part in SOUP["qwen3-coder"]]
 TOKENS = ("kimi-k2", "deepseek-v31")  # their tokens vanish, with a finding, where they mean nothing
 POLICIES: list[JSON] = [
     {},

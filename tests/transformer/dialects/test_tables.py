@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import tags
+from tests.support import invokes, tags
 from tests.support.cuts import transform
 from tests.support.project import SAMPLES
 from tests.support.streams import numbered, stream_of, tool
@@ -218,6 +218,11 @@ GLM = [
     "<arg_key>q</arg_key><arg_value>b</arg_value></tool_call>",
     "<tool_call>read<arg_key>path</arg_key><arg_value>a<arg_key>limit</arg_key><arg_value>3</tool_call>",
 ]
+SEED = [
+    *driven(tags.SEED),
+    "<function=read>\n<parameter=path=a</parameter></function>",
+    "<function=read>\n<parameter=path>a</parameter><parameter=limit=3</parameter>",
+]
 BEGIN, ARGS, END = "<|tool_call_begin|>", "<|tool_call_argument_begin|>", "<|tool_call_end|>"
 SECTION, SECTION_END = "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"
 KIMI = [
@@ -321,6 +326,10 @@ DEEPSEEK = [
     "<｜tool▁call▁begin｜>function<｜tool▁sep｜>zip\n```json\n{}\n```<｜tool▁call▁end｜> x",
 ]
 DRIVEN = {
+    "minimax-m2": [*driven(tags.MINIMAX), *invokes.tables(tags.MINIMAX)],
+    "deepseek-dsml": [*driven(tags.DSML), *invokes.tables(tags.DSML)],
+    "functions-invoke": [*driven(tags.INVOKE), *invokes.tables(tags.INVOKE)],
+    "seed-oss": SEED,
     "roo-xml": ROO,
     "qwen3-coder": QWEN,
     "glm": GLM,
