@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import gc
 import logging
 import os
 import secrets
@@ -132,6 +133,7 @@ def limited_to(most: int) -> type[HttpToolsProtocol]:
 _STOPPING = "the workbench is being stopped; the answer ends here"
 # The recorder's thread must not keep the interpreter to itself: a chunk would wait for it (default 5 ms).
 _SWITCH = 0.0005
+_ALLOCATIONS = 10_000  # between two looks for garbage among the newest objects (default 700)
 _AFTER_GRACE = 5  # seconds for error events and tapes, once the grace period is over
 
 
@@ -168,6 +170,14 @@ async def _serve(
     on_signals(asyncio.get_running_loop(), server.stop, signal.SIGINT, signal.SIGTERM)
     await server.serve(sockets=[sock])
     return 0
+
+
+def _spare_the_collector() -> None:
+    """What the process has loaded stays until its end: to look at all of it again and again would hold up
+    every stream for some 20 ms each time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_ALLOCATIONS, 20, 50)
 
 
 class Server(uvicorn.Server):
@@ -219,6 +229,7 @@ class Server(uvicorn.Server):
         self._file = register(
             self._settings.library, Registration(os.getpid(), self._url, control, self._token, time.time())
         )
+        _spare_the_collector()
         self._announce(self._url)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
