@@ -253,6 +253,88 @@ def prompt_command(
     raise typer.Exit(prompt(request, dialect, template, switches or [], out, builtin))
 
 
+@app.command("try")
+def try_command(
+    tapes: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="TAPE…|SUITE.toml",
+            show_default=False,
+            help="Tapes, folders, ids of exchanges; or a suite.",
+        ),
+    ] = None,
+    prompts: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--prompt", metavar="FILE|built-in|recorded", help="A prompt template to try; repeatable."
+        ),
+    ] = None,
+    dialects: Annotated[
+        list[str] | None, typer.Option("--dialect", "-d", help="A dialect to try; repeatable.")
+    ] = None,
+    models: Annotated[
+        list[str] | None, typer.Option("--model", metavar="NAME", help="A model to try; repeatable.")
+    ] = None,
+    upstream: UpstreamOption = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A switch, or temperature, seed and such; for all."),
+    ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option("--where", metavar="FILTER", help="Exchanges of the library: has:mark tool:read*"),
+    ] = None,
+    expect: Annotated[
+        str | None, typer.Option("--expect", metavar="TOOL", help="Default: what the tape's answer called.")
+    ] = None,
+    expect_args: Annotated[
+        str | None, typer.Option("--expect-args", metavar="JSON", help="Arguments that this call must have.")
+    ] = None,
+    times: Annotated[
+        int | None,
+        typer.Option("-n", metavar="N", help="How often each is asked; default 10, or the suite's."),
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Requests at a time.")] = 4,
+    max_requests: Annotated[
+        int | None, typer.Option("--max-requests", metavar="N", help="Stop after so many.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens-total", metavar="N", help="Stop when so many are used.")
+    ] = None,
+    resume: Annotated[
+        str | None, typer.Option("--resume", metavar="ID|last", help="Go on with a try, or show it again.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The table as JSON.")] = False,
+    html: Annotated[
+        str | None, typer.Option("--html", metavar="FILE", help="Write a page with bars that can be shared.")
+    ] = None,
+    junit: Annotated[
+        str | None, typer.Option("--junit", metavar="FILE", help="Write the cases as JUnit XML.")
+    ] = None,
+    new_suite: Annotated[
+        str | None, typer.Option("--new-suite", metavar="FILE", help="Make a suite of the marked exchanges.")
+    ] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Ask a scripted model instead of a server.")] = False,
+    library: LibraryOption = None,
+) -> None:
+    """Send recorded requests again with several prompts, and count what comes back.
+
+    The table has the rates of valid and of expected calls, of malformed and of leaked ones, tokens and time,
+    each with its interval, and says which differences are more than chance (this needs scipy, the extra
+    `lab`). Every answer is a tape in the library. The exit code is 0 when all was asked and the cases of a
+    suite pass, 1 when not, 130 after Ctrl-C. Without a model: workbench try samples/suite.toml --demo
+    """
+    from workbench.cli.trying import Wanted, try_prompts
+    from workbench.lab.trials import Budget
+
+    given = Wanted(
+        tapes or (), where, prompts or (), dialects or (), models or (), upstream, settings or (), expect,
+        expect_args, times, jobs, Budget(max_requests, max_tokens), resume, as_json, html, junit, new_suite,
+        demo, library,
+    )  # fmt: skip
+    raise typer.Exit(try_prompts(given))
+
+
 @app.command("serve")
 def serve_command(
     upstream: UpstreamOption = None,

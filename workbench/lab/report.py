@@ -1,0 +1,211 @@
+"""The table of a try in words: as lines for a terminal, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.cells import cell_len
+
+from workbench.lab.outcomes import Outcome
+from workbench.lab.statistics import (
+    LEVEL,
+    MEASURES,
+    METHOD,
+    MISSING,
+    Cell,
+    Difference,
+    Interval,
+    Mean,
+    Measure,
+    Rate,
+    Table,
+    has_scipy,
+)
+from workbench.lab.store import Try
+from workbench.text import visible_line
+
+_GAP = "   "
+_LONGEST_NAME = 28
+
+
+def percent(value: float) -> str:
+    return f"{value * 100:.0f} %"
+
+
+def value_text(measure: Measure | None, value: Rate | Mean) -> str:
+    """A rate or a mean with its interval: `60 % (42–75)`; a dash where nothing was counted."""
+    if value.value is None:
+        return "–"
+    if isinstance(value, Rate):
+        return percent(value.value) + _interval_text(value.interval, 100, 0)
+    digits = 2 if measure is not None and measure.unit else 0
+    return f"{value.value:,.{digits}f}" + _interval_text(value.interval, 1, digits)
+
+
+def _interval_text(interval: Interval | None, factor: float, digits: int) -> str:
+    if interval is None or interval.low == interval.high:
+        return ""
+    return f" ({interval.low * factor:,.{digits}f}–{interval.high * factor:,.{digits}f})"
+
+
+def p_text(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p {p:.3f}"
+
+
+def sign(measure: Measure, first: Rate | Mean, other: Rate | Mean, difference: Difference | None) -> str:
+    """An arrow for a difference that is more than chance."""
+    if difference is None or not difference.called or first.value is None or other.value is None:
+        return ""
+    return "↑" if other.value > first.value else "↓"
+
+
+def lines(table: Table, width: int | None = None) -> Iterator[str]:
+    """All of it, no wider than `width` where the columns can be put below each other."""
+    names = [short(variant.name) for variant in table.plan.variants]
+    labels = ["", "answers", *(measure.title for measure in MEASURES)]
+    after = labels.index("malformed") + 1
+    labels[after:after] = [f"  {code}" for code in table.rows[0].codes]
+    columns = [[name, *_column(table, at)] for at, name in enumerate(names)]
+    yield from blocks(labels, columns, width)
+    yield ""
+    yield from conclusions(table)
+    if len(table.plan.cases) > 1:
+        yield ""
+        rows = ["", *(short(case.name, 44) for case in table.plan.cases)]
+        by_case = [[name, *(_of_case(cells[at]) for cells in table.cells)] for at, name in enumerate(names)]
+        yield "answers as wanted, by case"
+        yield from blocks(rows, by_case, width)
+
+
+def _column(table: Table, variant: int) -> Iterator[str]:
+    row, first = table.rows[variant], table.rows[0]
+    yield f"{row.answered}" if not row.unanswered else f"{row.answered} of {row.trials}"
+    for measure in MEASURES:
+        value = row.values[measure.key]
+        mark = sign(measure, first.values[measure.key], value, table.differences[variant].get(measure.key))
+        yield f"{value_text(measure, value)} {mark}".rstrip()
+        if measure.key == "malformed":
+            yield from (value_text(None, found) for found in row.codes.values())
+
+
+def _of_case(cell: Cell) -> str:
+    return f"{cell.good.hits} of {cell.good.of}" if cell.good.of else "–"
+
+
+def blocks(labels: Sequence[str], columns: Sequence[Sequence[str]], width: int | None) -> Iterator[str]:
+    """A table; columns that do not fit stand in further blocks below, each with its labels."""
+    first = max(map(cell_len, labels))
+    sizes = [max(map(cell_len, column)) for column in columns]
+    at = 0
+    while at < len(columns):
+        end, used = at + 1, first + len(_GAP) + sizes[at]
+        while end < len(columns) and (width is None or used + len(_GAP) + sizes[end] <= width):
+            used += len(_GAP) + sizes[end]
+            end += 1
+        if at:
+            yield ""
+        for number, label in enumerate(labels):
+            cells = [_padded(columns[one][number], sizes[one]) for one in range(at, end)]
+            yield _GAP.join([_padded(label, first), *cells]).rstrip()
+        at = end
+
+
+def _padded(text: str, size: int) -> str:
+    return text + " " * (size - cell_len(text))
+
+
+def conclusions(table: Table) -> Iterator[str]:
+    """What may be said, and what may not."""
+    names = [short(variant.name) for variant in table.plan.variants]
+    if not has_scipy():
+        yield MISSING
+    called = table.called
+    for variant, measure in called:
+        before, after = (table.rows[at].values[measure.key] for at in (0, variant))
+        p = table.differences[variant][measure.key].p
+        yield (
+            f"{names[variant]} against {names[0]}: {measure.title} {_plain(measure, before)} → "
+            f"{_plain(measure, after)}, more than chance ({p_text(p)})"
+        )
+    if has_scipy() and len(names) > 1:
+        other = "other " if called else ""
+        yield f"no {other}difference is more than chance, at a level of {percent(LEVEL)}"
+    if table.done < table.planned:
+        yield f"{table.done:,} of {table.planned:,} trials are done"
+    for problem, count in table.problems.items():
+        yield f"{count} without an answer: {visible_line(problem)}"
+    if table.estimated:
+        yield "tokens are estimated: the server does not count them"
+
+
+def _plain(measure: Measure, value: Rate | Mean) -> str:
+    return value_text(
+        measure, Rate(value.hits, value.of) if isinstance(value, Rate) else Mean(value.value, 0)
+    )
+
+
+def short(name: str, most: int = _LONGEST_NAME) -> str:
+    name = visible_line(name)
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+# -- as JSON
+
+
+def as_json(made: Try, table: Table) -> dict[str, Any]:
+    plan = table.plan
+    return {
+        "try": made.id,
+        "library": str(made.library),
+        "done": table.done,
+        "planned": table.planned,
+        "level": LEVEL,
+        "method": METHOD if has_scipy() else MISSING,
+        "tokens_estimated": table.estimated,
+        "variants": [
+            {
+                "name": variant.name, "prompt": variant.prompt, "dialect": variant.dialect,
+                "model": variant.model, "set": {**variant.switches, **variant.body},
+                **_cell_json(table.rows[at]), "differences": _differences_json(table.differences[at]),
+            }
+            for at, variant in enumerate(plan.variants)
+        ],
+        "cases": [
+            {
+                "name": case.name, "tape": case.tape, "expected": case.expected.sentence, "rate": case.rate,
+                "variants": [_cell_json(cell) for cell in table.cells[at]],
+            }
+            for at, case in enumerate(plan.cases)
+        ],
+        "outcomes": [_outcome_json(made, outcome) for outcome in made.in_order],
+    }  # fmt: skip
+
+
+def _cell_json(cell: Cell) -> dict[str, Any]:
+    return {
+        "trials": cell.trials,
+        "answered": cell.answered,
+        "as_wanted": _value_json(cell.good),
+        "measures": {key: _value_json(value) for key, value in cell.values.items()},
+        "codes": {code: _value_json(value) for code, value in cell.codes.items()},
+    }
+
+
+def _value_json(value: Rate | Mean) -> dict[str, Any]:
+    told: dict[str, Any] = {"value": value.value, "of": value.of}
+    if isinstance(value, Rate):
+        told["hits"] = value.hits
+    if value.interval is not None:
+        told["interval"] = [value.interval.low, value.interval.high]
+    return told
+
+
+def _differences_json(differences: Mapping[str, Difference]) -> dict[str, Any]:
+    return {key: {"p": found.p, "called": found.called} for key, found in differences.items()}
+
+
+def _outcome_json(made: Try, outcome: Outcome) -> dict[str, Any]:
+    plan = made.plan
+    names = {"case": plan.cases[outcome.case].name, "variant": plan.variants[outcome.variant].name}
+    return outcome.as_json() | names
