@@ -158,9 +158,9 @@ def _url(value: Any) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname or not sendable(url) or " " in url:
         raise Unfit
     if parts.query or parts.fragment:
-        raise Unfit(f"{url!r} has a query or a fragment; a base URL ends with its path")
+        raise Unfit("the URL has a query or a fragment; a base URL ends with its path")
     if parts.path.rstrip("/").endswith("/chat/completions"):
-        raise Unfit(f"{url!r} is one endpoint; the base URL is what stands before /chat/completions")
+        raise Unfit("this is the URL of one endpoint; the base URL is what stands before /chat/completions")
     return url.rstrip("/")
 
 

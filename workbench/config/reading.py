@@ -130,7 +130,8 @@ class Upstreams:
 
     def choose(self, wanted: str, origin: str) -> str:
         """The name of the upstream that was asked for by name, or of one made for a URL."""
-        if "://" not in wanted:
+        # With these in it, it is meant as a URL, and what is refused is not repeated: it may hold a password.
+        if not set("/@?") & set(wanted):
             return self.known(wanted, f"{origin}: ", "; a URL begins with http:// or https://")
         # Made anew even if the file has one of that name: its key must not go to another server.
         self.origins = {

@@ -143,7 +143,7 @@ class Key:
         except Unfit as unfit:
             if str(unfit):
                 raise UserError(f"{subject}: {unfit}") from None
-            found = "" if self.secret else f", not {value!r}"
+            found = "" if self.secret or self.kind is kinds.URL else f", not {value!r}"
             raise UserError(f"{subject} is {self.kind.wanted}, such as {self.example}{found}") from None
 
 

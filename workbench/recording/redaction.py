@@ -19,6 +19,7 @@ from urllib.parse import quote, unquote
 import orjson
 
 from workbench.errors import UserError
+from workbench.recording.secretrules import Named, Rule, accepts, places, rules_for_bytes, rules_for_text
 
 PLACEHOLDER = "workbench"  # clients insist on a key; the proxy does not look at this one
 
@@ -63,6 +64,12 @@ def is_secret_field(name: str) -> bool:
 def _is_secret_field(name: str) -> bool:
     name = _plain(name)
     return name in _IN_BODY or name.endswith(_ALWAYS)
+
+
+@lru_cache(maxsize=4096)
+def is_secret_in_text(name: str) -> bool:
+    """A name in JSON or in tags inside a text. Not a bare `token`: answers use it for what they generate."""
+    return _plain(name).endswith(_ALWAYS)
 
 
 def is_schema(value: Any) -> bool:
@@ -304,28 +311,13 @@ def _forms(text: str) -> Iterator[bytes]:
 
 # -- texts, URLs and JSON
 
-# Keys that people paste into prompts and files, by how they begin: searching for a few letters is a hundred
-# times cheaper than trying a pattern at every place of a long conversation.
-_SHAPES: Sequence[tuple[str, re.Pattern[str]]] = [
-    (letters, re.compile(pattern, re.ASCII))
-    for letters, pattern in (
-        # Letters in short runs are words: `sk-learn-pipeline-utilities`, `basic implementation/interface`.
-        ("sk-", r"(?<![\w-])(sk-(?=[\w-]*\d|[\w-]*\w{16})[\w-]{16,})"),
-        ("earer ", r"earer +((?=[\w.~+/=-]*\d)[\w.~+/=-]{8,}|[\w.~+/=-]{16,})"),
-        ("asic ", r"asic +((?=[\w+/=-]*[\d=])[\w+/=-]{12,}|(?=[\w+/=-]*[a-z][A-Z])[\w+/=-]{20,})"),
-        *((f"gh{letter}_", rf"\b(gh{letter}_\w{{30,}})") for letter in "opsur"),
-        ("github_pat_", r"(github_pat_\w{20,})"),
-        ("glpat-", r"(glpat-[\w-]{16,})"),
-        ("hf_", r"\b(hf_\w{20,})"),
-        ("gsk_", r"\b(gsk_\w{20,})"),
-        ("xox", r"\b(xox[abeoprs]-[\w-]{10,})"),
-        ("AKIA", r"\b(AKIA[0-9A-Z]{16})\b"),
-        ("AIza", r"(AIza[\w-]{35})"),
-        ("eyJ", r"\b(eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,})"),
-        ("-----BEGIN ", r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----([\w\s+/=\\]{16,})"),
-        ("://", r"://[^\s/?#@:\"'<>]{0,200}:([^\s/?#@\"'<>]{1,200})@"),
-    )
-]
+_NAMED: Named = {"parameter": is_secret_parameter, "member": is_secret_in_text}
+TEXT_RULES = rules_for_text(_NAMED)
+BYTE_RULES = rules_for_bytes(_NAMED)
+# Each name that counts has one of these in it: without any there is nothing to look for.
+_HINTS = ("key", "pass", "secret", "auth", "credential", "cookie", "token", "jwt", "sig", "pwd")
+NAME_HINTS = tuple(hint.encode() for hint in _HINTS)
+_SEGMENT = re.compile(r"(?<=/)([\w.-]{1,100})/([^/?#\s]{8,})")
 _USERINFO = re.compile(r"^([a-zA-Z][\w+.-]*://)([^/?#@]*)@")
 _URL = re.compile(r"(?:https?|wss?)://\S{1,8000}", re.IGNORECASE)
 # What a replay cannot do without, and what no credential is in.
@@ -355,20 +347,16 @@ class Redaction:
         self._patterns = patterns
         self.secrets: tuple[Secret, ...] = secrets_of(bare(secrets))
         self._texts = tuple(_decoded(self.secrets))
-        self._shapes = _SHAPES
+        self._rules: Sequence[Rule[str]] = TEXT_RULES
         self._done: dict[str, str] = {}
-
-    def masker(self) -> Masker | None:
-        """For the bytes of one direction; None where there is nothing to look for."""
-        return Masker(self.secrets) if self.secrets else None
 
     def line(self, line: Mapping[str, Any]) -> dict[str, Any]:
         """A tape's header, or its end, without any credential."""
-        self._shapes = _present(line)
+        self._rules = _present(line)
         try:
             return {key: self._entry(key, value) for key, value in line.items()}
         finally:
-            self._shapes = _SHAPES
+            self._rules = TEXT_RULES
             self._done.clear()
 
     def headers(self, headers: Iterable[Sequence[str]]) -> list[list[str]]:
@@ -379,9 +367,9 @@ class Redaction:
         """A sentence, or any other text."""
         text = self._own(text)
         if len(text) >= SHORTEST:
-            for letters, shape in self._shapes:
-                if letters in text:
-                    text = _mask_shape(text, letters, shape)
+            for rule in self._rules:
+                if rule.letters in text:
+                    text = _mask_found(text, rule)
         for pattern in self._patterns:
             text = pattern.sub(_stars, text)
         return text
@@ -389,7 +377,7 @@ class Redaction:
     def url(self, url: str) -> str:
         """A URL or a path: its user, its password, its secret parameters."""
         url = _USERINFO.sub(lambda match: f"{match[1]}{'*' * len(match[2])}@", url)
-        return self.text(PARAMETER.sub(_mask_parameter, url))
+        return self.text(_SEGMENT.sub(_mask_segment, PARAMETER.sub(_mask_parameter, url)))
 
     def value(self, value: Any) -> Any:
         """JSON of any kind. A member is masked for its name where it is text, or holds texts: `max_tokens` is
@@ -460,31 +448,38 @@ def _decoded(secrets: Iterable[Secret]) -> Iterator[str]:
             yield secret.data.decode()
 
 
-def _present(line: Mapping[str, Any]) -> Sequence[tuple[str, re.Pattern[str]]]:
-    """The shapes that can be in there at all: once through the whole saves many times through its parts."""
+def _present(line: Mapping[str, Any]) -> Sequence[Rule[str]]:
+    """The rules that can find something at all: once through the whole saves many times through its parts."""
     try:
         data = orjson.dumps(dict(line))
     except orjson.JSONEncodeError:
-        return _SHAPES
-    return [(letters, shape) for letters, shape in _SHAPES if letters.encode() in data]
+        return TEXT_RULES
+    low = data.lower()
+    hinted = any(hint in low for hint in NAME_HINTS)
+    return [rule for rule in TEXT_RULES if (rule.letters.encode() in data if rule.named is None else hinted)]
 
 
-def _mask_shape(text: str, letters: str, shape: re.Pattern[str]) -> str:
+def _mask_found(text: str, rule: Rule[str]) -> str:
     parts = []
     done = 0
-    at = text.find(letters)
-    while at >= 0:
-        found = shape.match(text, at)
-        if found and found.start(1) >= done:
-            parts += [text[done : found.start(1)], "*" * len(found[1])]
-            done = found.end(1)
-        at = text.find(letters, max(at + len(letters), done))
+    for at in places(text, rule.letters):
+        if at < done:
+            continue
+        found = rule.pattern.match(text, at)
+        if found and found.start("secret") >= done and (rule.named is None or accepts(rule, found["name"])):
+            parts += [text[done : found.start("secret")], "*" * len(found["secret"])]
+            done = found.end("secret")
     return "".join(parts) + text[done:]
 
 
 def _mask_parameter(match: re.Match[str]) -> str:
     name, value = match[1], match[2]
     return f"{name}={'*' * len(value)}" if is_secret_parameter(name) else match[0]
+
+
+def _mask_segment(match: re.Match[str]) -> str:
+    name, value = match[1], match[2]
+    return f"{name}/{'*' * len(value)}" if is_secret_parameter(name) else match[0]
 
 
 def _stars(match: re.Match[str]) -> str:

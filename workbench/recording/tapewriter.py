@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from workbench.library.summary import columns_of_header, columns_of_summary, worst_level
 from workbench.library.tapefiles import TAPES, TapeFile, make_folder, new_id, tape_path
+from workbench.recording.answermask import AnswerMasker
 from workbench.recording.recording import Item, Op, Recording
-from workbench.recording.redaction import Masker, Piece, Redaction, own_credentials
+from workbench.recording.redaction import Piece, Redaction, own_credentials
 from workbench.tape.format import (
     DataKind,
     End,
@@ -70,7 +71,7 @@ class _Held:
     kind: DataKind = "read"
     by: str | None = None
     piece: Piece | None = None
-    masker: Masker | None = None
+    masker: AnswerMasker | None = None
 
     @property
     def decided(self) -> bool:
@@ -85,7 +86,7 @@ class LineQueue:
     after it wait as well: a tape whose lines are out of order would tell another story."""
 
     def __init__(self, redaction: Redaction) -> None:
-        self._maskers = {"read": redaction.masker(), "sent": redaction.masker()}
+        self._maskers = {kind: AnswerMasker(redaction.secrets) for kind in ("read", "sent")}
         self._ready = Ready()
         self._held: deque[_Held] = deque()
 
@@ -98,7 +99,7 @@ class LineQueue:
         """A `read` or `sent` line."""
         masker = self._maskers[kind]
         weight = Weight(1, len(data))
-        if masker is None or (not self._held and masker.passes(data)):
+        if not self._held and masker.passes(data):
             self._ready.add(t, data_line(kind, t, data, by), weight)
             return
         piece = masker.feed(data)

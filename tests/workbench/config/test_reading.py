@@ -404,3 +404,22 @@ def test_issue_11_4_a_word_that_convert_does_not_know(folder: Path) -> None:
     configure(folder, '[upstreams.a]\nurl = "http://a"\nconvert = "never"')
     with pytest.raises(UserError, match=r'convert is "tools" or "always", such as "tools", not \'never\''):
         read_settings()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://h/?api_key=hunter2",
+        "http://u:hunter2@h/v1",
+        "http://h/v1?api_key=hunter2",
+        "http://h/v1#hunter2",
+        "http://h/hunter2/chat/completions",
+        "http://h/hunter2 x",
+        "//u:hunter2@h",
+    ],
+)
+def test_a_refused_url_is_not_repeated(url: str):
+    """It may hold a secret, and the message ends up on screens and in logs."""
+    with pytest.raises(UserError) as error:
+        read_settings(Flags(upstream=url))
+    assert "hunter2" not in error.value.message

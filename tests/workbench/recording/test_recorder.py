@@ -263,15 +263,15 @@ def test_a_tape_that_runs_does_not_wait_for_others_to_begin(tmp_path: Path, monk
     (begin, *begins), sink.items = sink.items, []
     assert tapes.write([begin]) == begin.size
     for recording in recordings:
-        recording.read(1, b"x")
+        recording.read(1, b"1")
     assert tapes.write([*begins, *sink.items]) == sink.items[0].size + begins[0].size
-    assert read_tape(first.path).reads == [b"x"]
+    assert read_tape(first.path).reads == [b"1"]
     assert [one.path.exists() for one in others] == [True, False]
     for _ in range(3):
         assert tapes.due_in() == 0
         assert tapes.write([])
     assert tapes.due_in() is None
-    assert [read_tape(one.path).reads for one in others] == [[b"x"], [b"x"]]
+    assert [read_tape(one.path).reads for one in others] == [[b"1"], [b"1"]]
     tapes.close()
 
 

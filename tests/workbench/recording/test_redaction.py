@@ -70,6 +70,8 @@ def test_headers(name: str, value: str, kept: str):
         ("http://user:pass@host:8000/v1", "http://*********@host:8000/v1"),
         ("http://token@host/v1", "http://*****@host/v1"),
         ("http://host/v1/a@b", "http://host/v1/a@b"),
+        ("/proxy/token/hunter2hunter2/v1/models", "/proxy/token/**************/v1/models"),
+        ("/v1/sk-proj-aB3dEfGh1jKlMn0pQr/chat", "/v1/**************************/chat"),
     ],
 )
 def test_urls(url: str, kept: str):
@@ -135,6 +137,11 @@ def test_request_bodies(body: dict[str, Any], kept: dict[str, Any]):
             "-----BEGIN PRIVATE KEY-----" + "*" * 18 + "-----END",
         ),
         ("through the night, xoxo", "through the night, xoxo"),
+        ("get https://h/v1?limit=5&api_key=hunter2 now", "get https://h/v1?limit=5&api_key=******* now"),
+        ('{"api_key": "hunter2", "path": "a"}', '{"api_key": "*******", "path": "a"}'),
+        (r'{"env": "{\"client_secret\": \"hunter2\"}"}', r'{"env": "{\"client_secret\": \"*******\"}"}'),
+        ("<password>hunter2</password>", "<password>*******</password>"),
+        ('{"token": "Hello", "logprob": -0.1}', '{"token": "Hello", "logprob": -0.1}'),
     ],
 )
 def test_keys_that_look_like_keys(text: str, kept: str):
@@ -222,7 +229,7 @@ def test_the_password_of_basic_authentication_is_looked_for_by_itself():
 def test_a_word_that_stands_for_no_key_is_left_alone(key: str):
     redaction = Redaction((), [key])
     assert redaction.text(f"the toolcall-{key}") == f"the toolcall-{key}"
-    assert redaction.masker() is None
+    assert not redaction.secrets
     assert redaction.headers([("authorization", key)])[0][1].endswith("***")
 
 

@@ -1,0 +1,177 @@
+"""Credentials in answers: masked at equal length in bytes and in texts of events, wherever they are cut."""
+
+from __future__ import annotations
+
+import json
+import time
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.cuts import every_split
+from tests.support.streams import chunk, sse
+from transformer import StreamTransformer
+from workbench.recording.answermask import AnswerMasker
+from workbench.recording.redaction import Redaction, secrets_of
+from workbench.recording.secretshapes import SHAPES
+
+OWN = "wb-own-credential-42"
+OPENAI = "sk-proj-aB3dEfGh1jKlMn0pQrStUvWx"
+GITHUB = "ghp_" + "a1B2" * 9
+DECEPTIVE = ("task-with-a-long-name-indeed", "sk-learn-pipeline-utilities", "see https://h.example/a@b, ok?",
+             '{"token": "Hello", "logprob": -0.1}', '{"path": "a.py", "max_tokens": "5"}')  # fmt: skip
+
+
+def masked(reads: list[bytes], secrets: tuple[str, ...] = (OWN,)) -> list[bytes]:
+    """As the recorder does it, were all reads there at once."""
+    masker = AnswerMasker(secrets_of(secrets))
+    pieces = [data if masker.passes(data) else masker.feed(data) for data in reads]
+    masker.decide()
+    return [piece if isinstance(piece, bytes) else piece.data for piece in pieces]
+
+
+def events(texts: list[str], make: Any = chunk) -> bytes:
+    return b"".join(sse(make(text)) for text in texts)
+
+
+def pieces(text: str, size: int) -> list[str]:
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def argument_delta(text: str) -> dict[str, Any]:
+    call = {"index": 0, "function": {"arguments": text}}
+    return chunk(None) | {"choices": [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": None}]}
+
+
+def texts_of(data: bytes) -> str:
+    """What a client would join from these events."""
+    out = ""
+    for line in data.split(b"\n"):
+        if line.startswith(b"data: {"):
+            delta = json.loads(line[6:])["choices"][0]["delta"]
+            calls = delta.get("tool_calls") or [{"function": {"arguments": delta.get("content") or ""}}]
+            out += calls[0]["function"]["arguments"]
+    return out
+
+
+TABLE = [
+    (f"use {OPENAI}, please", OPENAI),
+    (f"use {OWN} twice {OWN}", OWN),
+    (f"a\n{GITHUB}!", GITHUB),
+    (f"keys:\n{OPENAI}\n", OPENAI),
+    ("Authorization: Bearer abc.def-0123456789 ok", "abc.def-0123456789"),
+    ("see https://h.example/v1?limit=5&api_key=hunter2 and go", "hunter2"),
+    ("git clone https://me:hunter22@host/x.git now", "hunter22"),
+    ('{"api_key": "hunter2", "path": "a.py"}', "hunter2"),
+    ('{"env": "{\\"client_secret\\": \\"hunter2\\"}"}', "hunter2"),
+    ("<login>\n<password>hunter2</password>\n</login>", "hunter2"),
+    ("<parameter=api_key>\nhunter2\n</parameter>", "hunter2"),
+    ("eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl.", "eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl"),
+]
+
+
+@pytest.mark.parametrize("make", [chunk, argument_delta])
+@pytest.mark.parametrize(("text", "secret"), TABLE)
+def test_over_several_deltas_and_any_reads(text: str, secret: str, make: Any):
+    wanted = text.replace(secret, "*" * len(secret))
+    for size in (1, 2, 3, 7, 1000):
+        data = events(pieces(text, size), make)
+        for reads in (
+            [data],
+            data.splitlines(keepends=True),
+            [data[at : at + 5] for at in range(0, len(data), 5)],
+        ):
+            got = masked(reads)
+            assert [len(one) for one in got] == [len(one) for one in reads]
+            assert texts_of(b"".join(got)) == wanted, (size, len(reads))
+
+
+def test_a_private_key_over_several_deltas():
+    """The escapes of its line breaks are masked with it, so that no half of one is left."""
+    data = events(pieces("-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq\n-----END", 3))
+    got = b"".join(masked([data]))
+    assert len(got) == len(data)
+    assert texts_of(got) == f"-----BEGIN PRIVATE KEY-----{'*' * 20}-----END"
+
+
+@pytest.mark.parametrize("text", DECEPTIVE)
+def test_what_only_looks_like_one_stays(text: str):
+    for size in (1, 4, 1000):
+        data = events(pieces(text, size))
+        assert b"".join(masked([data])) == data
+
+
+@pytest.mark.parametrize(("text", "secret"), TABLE)
+def test_every_split_gives_the_same(text: str, secret: str):
+    data = events(pieces(text, 9)) + b'data: {"error": {"message": "no ' + OWN.encode() + b'"}}\n\n'
+    whole = b"".join(masked([data]))
+    assert secret.encode() not in whole
+    for reads in every_split(data):
+        assert b"".join(masked(reads)) == whole
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.letters)
+def test_every_known_shape(shape: Any):
+    letter = "A" if shape.body == "[A-Z0-9]" else "a"
+    key = shape.letters + f"{letter}1" * (shape.shortest // 2 + 1)
+    assert Redaction().text(f"my {key} is") == f"my {'*' * len(key)} is"
+    data = events(pieces(f"my {key} is", 5))
+    assert texts_of(b"".join(masked([data]))) == f"my {'*' * len(key)} is"
+    body = json.dumps({"choices": [{"message": {"content": f"my {key} is"}}]}).encode()
+    for cut in range(0, len(body), 7):
+        assert b"".join(masked([body[:cut], body[cut:]])) == body.replace(key.encode(), b"*" * len(key))
+
+
+PARTS = st.sampled_from(
+    [*(text for text, _ in TABLE), *DECEPTIVE, "sk-", "gh", '"api_key":"', "?", "x ", OWN[:9]]
+)
+
+
+@given(st.lists(PARTS, max_size=6), st.integers(1, 30), st.data())
+def test_any_cut_gives_the_same_stars(parts: list[str], size: int, draw: st.DataObject):
+    data = events(pieces(" ".join(parts), size))
+    cuts = sorted(draw.draw(st.sets(st.integers(0, len(data)), max_size=12)))
+    reads = [data[start:end] for start, end in pairwise([0, *cuts, len(data)])]
+    assert b"".join(masked(reads)) == b"".join(masked([data]))
+
+
+def test_a_replay_of_what_was_masked_sends_what_was_masked():
+    """The key is in a call that the transformer makes: upstream wrote it in another form."""
+    tools = [{"type": "function", "function": {"name": "run", "parameters": {
+        "type": "object", "properties": {"command": {"type": "string"}}}}}]  # fmt: skip
+    text = f"Now.\n<run>\n<command>curl -H 'x-key: {OPENAI}' {OWN}</command>\n</run>"
+    reads = events(pieces(text, 4)).splitlines(keepends=True)
+
+    def sent(reads: list[bytes]) -> list[bytes]:
+        stream = StreamTransformer(dialect="roo-xml", tools=tools, ids=lambda n: f"call_{n}", now=1)
+        return [*(stream.feed(read) for read in reads), stream.finish()]
+
+    assert b"".join(sent(masked(reads))) == b"".join(masked([one for one in sent(reads) if one]))
+
+
+def test_time_that_ran_out_costs_a_few_letters_at_most():
+    masker = AnswerMasker(secrets_of([OWN]))
+    shown = ""
+    for text in pieces(f"it is {OWN}.", 3):
+        piece = masker.feed(events([text]))
+        masker.decide()
+        shown += texts_of(piece.data)
+    assert len(shown) == len(f"it is {OWN}.")
+    assert OWN[:8] not in shown
+    assert OWN[8:] not in shown
+    assert shown.endswith("**.")
+
+
+@pytest.mark.parametrize(
+    "unit", ["sk-", "Bearer ", "://", '"a":"', "eyJ.", "?a=", "-----BEGIN ", "<key>", "gh"]
+)
+def test_time_is_linear(unit: str):
+    data = unit.encode() * (400_000 // len(unit))
+    started = time.process_time()
+    masked([data])
+    masked([data[at : at + 1] for at in range(5_000)])
+    masked(events(pieces(unit * (20_000 // len(unit)), 3)).splitlines(keepends=True))
+    assert time.process_time() - started < 6
