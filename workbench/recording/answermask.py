@@ -9,70 +9,117 @@ masked at the places in the stream where it came from.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
 
 from workbench.recording.redaction import BYTE_RULES, NAME_HINTS, SHORTEST, Masker, Piece, Secret
 from workbench.recording.secretrules import Rule, accepts, places
 
 _LETTERS = tuple(rule.letters for rule in BYTE_RULES if rule.named is None)
-# A text that ends with the beginning of one of these may go on as a credential. Two of them stand inside a
-# word, which has to be kept from its first letter on.
-_WHOLE = {b"earer ": (b"Bearer ", b"bearer "), b"asic ": (b"Basic ", b"basic ")}
-_WORDS = tuple(whole for letters in _LETTERS for whole in _WHOLE.get(letters, (letters,)))
-_PARTIAL = frozenset(whole[:n] for whole in _WORDS for n in range(1, len(whole)))
+# A text that ends with the beginning of one of these may go on as a credential. Where the letters only stand
+# before one there is nothing to be kept: they are remembered.
+_INCLUDED = tuple(rule.letters for rule in BYTE_RULES if rule.included)
+_PARTIAL = frozenset(letters[:n] for letters in _INCLUDED for n in range(1, len(letters)))
+_LETTER = frozenset(bytes([code]) for code in range(256) if chr(code).isascii() and chr(code).isalnum())
 _IN_WORD = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
-# What each rule needs at least, in one search: a short text without it is plain.
-_SUSPECT = re.compile(
-    b'[-_.?&"<]|' + b"|".join(re.escape(one) for one in _LETTERS if not set(one) & set(b"-_."))
-)
-_OPENS_NAME = re.compile(rb'[?&"<][^\s]{0,130}\Z|"\s{0,20}:?\s{0,20}\\{0,8}"?\Z')
 _TEXT = re.compile(
     rb'"(content|reasoning_content|reasoning|arguments|text|thinking|partial_json|delta)"\s*:\s*'
     rb'"((?:[^"\\]++|\\.)*+)"'
 )
-_LONGEST_NAME = 180  # with what may stand between it and its value
+_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+')
 _INDEXES = re.compile(rb'index"\s*:\s*(\d+)')
 _EVENT = b"data:"
 _LONGEST_LINE = 1 << 16  # longer ones are whole answers, whose texts are in one piece
+_MOST_CHANNELS = 64
+
+
+def _any_of(words: Iterable[bytes]) -> bytes:
+    """A pattern for any of these words, with common beginnings written once: so much faster to search for."""
+    tree: dict[int, list[bytes]] = {}
+    for word in words:
+        tree.setdefault(word[0], []).append(word[1:])
+    parts = [
+        re.escape(bytes([first])) + (b"" if b"" in rests else _any_of(rests)) for first, rests in tree.items()
+    ]
+    return b"(?:" + b"|".join(parts) + b")"
+
+
+def _spellings(hint: bytes) -> tuple[bytes, ...]:
+    return hint, hint.capitalize(), hint.upper()
+
+
+# One search for what each rule needs at least. Numbers of tokens are in every other event.
+_HINT = _any_of(spelling for hint in NAME_HINTS for spelling in _spellings(hint))
+_HINT_SEARCH = re.compile(_HINT)
+_TRIGGER = re.compile(_any_of(_LETTERS) + b"|" + _HINT + rb'(?!(?:s(?:_details)?|_ids)"\s?:\s?[\d{\[n])')
+_OVERLAP = max(map(len, (*_LETTERS, *NAME_HINTS))) - 1
+_LONGEST_NAME = 180  # with what may stand between it and its value
 
 
 class Scanner:
-    """Looks through bytes that come in parts, each with its place in the stream."""
+    """Looks through bytes that come in parts, each with its place in the stream.
 
-    __slots__ = ("_context", "_parts", "_runs", "_secrets", "_sure", "tail")
+    Of what came before, two things are kept: the tail, which may still become a credential and so is not
+    decided, and before it as much as a name may need, whose value is then masked from its first byte on.
+    """
+
+    __slots__ = ("_near", "_parts", "_runs", "_secrets", "_sure", "context", "tail")
 
     def __init__(self, secrets: Sequence[Secret]) -> None:
         self.tail = b""  # what may still become a credential
+        self.context = b""  # what stands before it
+        self._near = 0  # for so many bytes more the name of a secret may stand in the context
         self._secrets = secrets
-        self._context = b""  # the two bytes before it: whether a word begins there
         self._parts: list[tuple[int, int]] = []  # of the tail: where in the stream, how long
         self._runs: list[re.Pattern[bytes]] = []  # of what was found and goes on
         self._sure = 0  # so many bytes at the tail's end are the beginning of a credential, most likely
 
     @property
     def idle(self) -> bool:
-        return not self.tail and not self._runs
+        """Whether nothing that came has to do with what comes."""
+        return not self.tail and not self._runs and self._near <= 0
 
-    @property
-    def open_from(self) -> int | None:
-        """The first place in the stream that is not decided."""
-        return self._parts[0][0] if self._parts else None
+    def open_from(self, decided: int) -> int | None:
+        """The first place in the stream that is not decided; before that one everything is."""
+        if not self._parts or sum(self._parts[-1]) <= decided:
+            return None
+        return max(decided, self._parts[0][0])
+
+    def passes(self, data: bytes) -> bool:
+        """Whether the next part is plain and decided, at little cost; if not it has to be fed."""
+        if self.tail or self._runs or self._near > 0:
+            return False
+        window = self.context[-_OVERLAP:] + data
+        if _TRIGGER.search(window) is not None or _partial(window):
+            return False
+        for secret in self._secrets:
+            if secret.data in window or _beginning(window, secret.data):
+                return False
+        self.context = (self.context + data)[-_LONGEST_NAME:]
+        return True
 
     def feed(self, data: bytes, at: int) -> Iterator[tuple[int, int]]:
         """The next part; the ranges of the stream that are to be masked."""
-        yield from self._go_on(data, at)
-        skip = len(self._context)
-        window = self._context + self.tail + data
+        if self._runs:
+            yield from self._go_on(data, at)
+        skip = len(self.context)
+        window = self.context + self.tail + data
         if self._parts and sum(self._parts[-1]) == at:
             self._parts[-1] = (self._parts[-1][0], self._parts[-1][1] + len(data))
         else:
             self._parts.append((at, len(data)))
+        self._near -= len(data)
+        if (hint := _last_hint(window, max(0, skip - _OVERLAP))) >= 0:
+            self._near = max(self._near, hint + _LONGEST_NAME - len(window))
         opened, sure = len(window), len(window)
-        for start, end, goes_on in self._found(window):
+        plain = self._near <= 0 and _TRIGGER.search(window, max(0, skip - _OVERLAP)) is None
+        rules = () if plain else tuple(_present(window, named=self._near > 0))
+        for start, end, goes_on in self._found(window, rules):
             yield from self._in_stream(max(start, skip) - skip, end - skip)
-            if goes_on is not None and end == len(window):
+            if goes_on is not None and end == len(window) and goes_on not in self._runs:
                 self._runs.append(goes_on)
-        for start, certain in self._opening(window):
+        for start, certain in self._opening(window, rules):
             opened = min(opened, max(start, skip))
             if certain:
                 sure = min(sure, max(start, skip))
@@ -90,28 +137,31 @@ class Scanner:
         if longest:
             yield at, at + longest
 
-    def _found(self, window: bytes) -> Iterator[tuple[int, int, re.Pattern[bytes] | None]]:
+    def _found(
+        self, window: bytes, rules: Sequence[Rule[bytes]]
+    ) -> Iterator[tuple[int, int, re.Pattern[bytes] | None]]:
         for secret in self._secrets:
             at = window.find(secret.data)
             while at >= 0:
                 yield at, at + len(secret.data), None
                 at = window.find(secret.data, at + secret.step)
-        for rule in _present(window, names=False):
+        for rule in rules:
             for at in places(window, rule.letters):
                 if (match := _match(rule, window, at)) is not None:
                     yield *match.span("secret"), rule.run
 
-    def _opening(self, window: bytes) -> Iterator[tuple[int, bool]]:
-        """Where something begins that more could complete, and whether it is most likely a credential."""
+    def _opening(self, window: bytes, rules: Sequence[Rule[bytes]]) -> Iterator[tuple[int, bool]]:
+        """Where something begins that more could complete, and whether it is most likely a credential. What
+        has a name is masked as it comes: it has no beginning that could be kept."""
         for secret in self._secrets:
             if (length := _beginning(window, secret.data)) > 0:
                 yield len(window) - length, True
-        for rule in _present(window, names=True):
-            for at in places(window, rule.letters, len(window) - _LONGEST_NAME if rule.named else 0):
-                match = rule.opening.match(window, at)
-                if match is None or not _may_be_secret(rule, match):
-                    continue
-                if _match(rule, window, at) is None:  # what is found already goes on as a run
+        for rule in rules:
+            if rule.named is not None:
+                continue
+            for at in places(window, rule.letters):
+                # What is found already goes on as a run.
+                if rule.opening.match(window, at) is not None and _match(rule, window, at) is None:
                     yield at, rule.sure
         if length := _partial(window):
             yield len(window) - length, False
@@ -120,7 +170,7 @@ class Scanner:
         dropped = opened - skip
         self.tail = window[opened:]
         self._sure = len(window) - sure
-        self._context = window[max(0, opened - 2) : opened]
+        self.context = window[max(0, opened - _LONGEST_NAME) : opened]
         parts = []
         for at, length in self._parts:
             gone = min(dropped, length)
@@ -138,13 +188,10 @@ class Scanner:
             start, end = start - length, end - length
 
 
-def _present(window: bytes, names: bool) -> Iterator[Rule[bytes]]:
-    """The rules that can find something at all. What may open a name need not be a name that counts yet."""
-    if _SUSPECT.search(window) is None:
-        return
-    hinted = names or has_hint(window)
+def _present(window: bytes, named: bool) -> Iterator[Rule[bytes]]:
+    """The rules that can find something at all."""
     for rule in BYTE_RULES:
-        if rule.letters in window and (rule.named is None or hinted):
+        if rule.letters in window and (rule.named is None or named):
             yield rule
 
 
@@ -153,44 +200,50 @@ def _match(rule: Rule[bytes], window: bytes, at: int) -> re.Match[bytes] | None:
     return match if match is not None and (rule.named is None or accepts(rule, match["name"])) else None
 
 
-def _may_be_secret(rule: Rule[bytes], match: re.Match[bytes]) -> bool:
-    groups = match.groupdict()
-    return not groups.get("closed") or b'"' not in groups["closed"] + b'"' or accepts(rule, groups["name"])
-
-
-def _is_plain(data: bytes) -> bool:
-    """Whether no rule can find anything in there."""
-    return not any(map(data.__contains__, _LETTERS)) and not has_hint(data)
-
-
-def has_hint(data: bytes) -> bool:
-    """Whether a name that counts may be in there."""
-    low = data.lower()
-    return any(map(low.__contains__, NAME_HINTS))
+def _last_hint(window: bytes, start: int) -> int:
+    """Where what may be a part of a secret's name ends, the last of them; -1 where there is none."""
+    last = -1
+    for match in _HINT_SEARCH.finditer(window, start):
+        last = match.end()
+    return last
 
 
 def _beginning(window: bytes, data: bytes) -> int:
-    """How long the longest end of the window is that is the beginning of the secret."""
+    """How long the longest end of the window is that is the beginning of the secret. One letter at the end of
+    a word is not kept for it."""
     if window[-1:] not in data:
         return 0
     at = window.find(data[:1], max(0, len(window) - len(data) + 1))
     while at >= 0:
         if data.startswith(window[at:]):
-            return len(window) - at
+            length = len(window) - at
+            return length if length > 1 or window[-2:-1] not in _LETTER else 0
         at = window.find(data[:1], at + 1)
     return 0
 
 
 def _partial(text: bytes) -> int:
     """How long the end of a text is that more could make the letters of a rule, from where a word begins."""
-    word = text[len(text.rstrip(_IN_WORD)) :]
-    if word[:1] in (b"n", b"r", b"t") and text[: -len(word)].endswith(b"\\"):
+    before = text.rstrip(_IN_WORD)
+    word = text[len(before) :]
+    if before[-1:] == b"\\":
         word = word[1:]  # the letter belongs to the escape of a line break
-    dashes = word[word.find(b"-----") :] if b"-----" in word else word[len(word.rstrip(b"-")) :]
-    for end in (word, dashes):
-        if end in _PARTIAL:
-            return len(end)
-    return 2 if text.endswith(b":/") else int(text.endswith(b":"))
+    return len(word) if word in _PARTIAL else 0
+
+
+class Usual(NamedTuple):
+    """Most reads are one event that differs from the one before in nothing but a text. What stands around
+    that is known to be plain."""
+
+    head: bytes
+    rest: bytes
+    channel: Scanner
+
+    def text(self, data: bytes) -> bytes | None:
+        if not data.startswith(self.head) or not data.endswith(self.rest):
+            return None
+        text = data[len(self.head) : len(data) - len(self.rest)]
+        return text if _STRING.fullmatch(text) is not None else None
 
 
 class AnswerMasker:
@@ -200,23 +253,22 @@ class AnswerMasker:
         self._own = Masker(secrets)
         self._secrets = secrets
         self._raw = Scanner(())
-        self._channels: dict[tuple[bytes, ...], Scanner] = {}  # those in which something is open
+        self._channels: dict[tuple[bytes, ...], Scanner] = {}
         self._line = b""  # the beginning of a line that is not whole
         self._skips = False  # the rest of a line that is too long
         self._open: list[Piece] = []
-        self._head, self._rest, self._to_text = b"", b"", 0  # of a plain read: around its only text
+        self._usual: Usual | None = None
         self._total = 0
-        self._floor = 0  # what was written for lack of time is decided
+        self.decided = 0
 
-    @property
-    def decided(self) -> int:
-        opens = [scanner.open_from for scanner in self._channels.values()]
-        if not self._is_masked(self._raw.tail):
-            opens.append(self._raw.open_from)
+    def _first_open(self) -> int:
+        decided = self.decided
+        opens = [channel.open_from(decided) for channel in self._channels.values() if channel.tail]
+        if self._raw.tail and not self._is_masked(self._raw.tail):
+            opens.append(self._raw.open_from(decided))
         if self._line:
             opens.append(self._total - len(self._line))
-        found = min((at for at in opens if at is not None), default=self._total)
-        return max(self._floor, min(found, self._own.decided))
+        return min((at for at in opens if at is not None), default=self._total)
 
     def _is_masked(self, tail: bytes) -> bool:
         """Whether the end of the stream is stars already: then nothing can change there."""
@@ -229,41 +281,42 @@ class AnswerMasker:
 
     def passes(self, data: bytes) -> bool:
         """The usual case, at little cost: whether no part of the next read can belong to a secret."""
-        if self._channels or self._line or self._skips or not self._raw.idle or data[-1:] != b"\n":
+        if self._open or self._line or self._skips or not self._raw.idle or not self._own.is_plain(data):
             return False
-        if not (self._looks_like_the_last(data) or self._is_plain_read(data)) or not self._own.passes(data):
+        text = None if self._usual is None else self._usual.text(data)
+        if text is None:
+            if data[-1:] != b"\n" or _TRIGGER.search(data) is not None:
+                return False
+            texts = list(islice(_TEXT.finditer(data), 2))
+            if len(texts) > 1 or (texts and not self._learn(data, texts[0])):
+                return False
+            text = texts[0][2] if texts else None
+        if text and (self._usual is None or not self._usual.channel.passes(text)):
             return False
+        self._raw.context = b"\n"
+        self._own.skip(len(data))
         self._total += len(data)
+        self.decided = self._total
         return True
 
-    def _looks_like_the_last(self, data: bytes) -> bool:
-        """Most reads are one event that differs from the one before in nothing but a short text."""
-        text = self._only_text(data)
-        return text is not None and self._is_plain_text(text) and not self._opens(text)
-
-    def _only_text(self, data: bytes) -> bytes | None:
-        match = _TEXT.match(data, len(self._head) - self._to_text) if self._head else None
-        if match is None or data[: match.start(2)] != self._head or data[match.end(2) :] != self._rest:
-            return None
-        return match[2]
-
-    def _is_plain_text(self, text: bytes) -> bool:
-        return _SUSPECT.search(text) is None or _is_plain(text)
-
-    def _is_plain_read(self, data: bytes) -> bool:
-        if not _is_plain(data):
+    def _learn(self, data: bytes, text: re.Match[bytes]) -> bool:
+        """The next read will most likely look like this one."""
+        begin = data.rfind(b"\n", 0, text.start()) + 1
+        line = data[begin : data.find(b"\n", text.end())]
+        if not line.startswith(_EVENT):
             return False
-        texts = list(_TEXT.finditer(data))
-        if len(texts) == 1:
-            (match,) = texts
-            self._head, self._rest = data[: match.start(2)], data[match.end(2) :]
-            self._to_text = match.start(2) - match.start()
-        return not any(self._opens(match[2]) for match in texts)
+        channel = self._channel((text[1], *_INDEXES.findall(line)))
+        self._usual = Usual(data[: text.start(2)], data[text.end(2) :], channel)
+        return True
 
-    def _opens(self, text: bytes) -> bool:
-        if any(_beginning(text, secret.data) for secret in self._secrets):
-            return True
-        return _partial(text) > 0 or _OPENS_NAME.search(text[-_LONGEST_NAME:]) is not None
+    def _channel(self, key: tuple[bytes, ...]) -> Scanner:
+        channel = self._channels.get(key)
+        if channel is None:
+            if len(self._channels) >= _MOST_CHANNELS:  # somebody counts in their events
+                self._usual = None
+                self._channels = {key: one for key, one in self._channels.items() if not one.idle}
+            channel = self._channels[key] = Scanner(self._secrets)
+        return channel
 
     def feed(self, data: bytes) -> Piece:
         """The next read; every secret that is complete with it is masked, in earlier pieces as well."""
@@ -271,25 +324,33 @@ class AnswerMasker:
         piece = self._own.feed(data)
         self._total += len(data)
         self._open.append(piece)
-        text = self._only_text(data)
-        plain = _is_plain(data) if text is None else self._is_plain_text(text)
-        plain = plain and self._raw.idle and data[-1:] == b"\n"
-        self._mask([*(() if plain else self._raw.feed(data, at)), *self._read_lines(data, at)])
-        decided = self.decided
+        whole = not self._line and not self._skips
+        usual = self._usual if whole else None
+        text = usual.text(data) if usual else None
+        if self._raw.idle and data[-1:] == b"\n" and _TRIGGER.search(data if text is None else text) is None:
+            self._raw.context = b"\n"
+        else:
+            self._mask(self._raw.feed(data, at))
+        if usual and text is not None:
+            self._mask(usual.channel.feed(text, at + len(usual.head)))
+        else:
+            self._mask(self._read_lines(data, at))
+        # What was written for lack of time stays decided.
+        self.decided = decided = max(self.decided, min(self._first_open(), self._own.decided))
         self._open = [part for part in self._open if part.end > decided]
         return piece
 
     def decide(self) -> None:
         """Time is up: what is undecided is written as it is, or masked if it is most likely a secret."""
         self._own.decide()
-        self._mask([found for one in (self._raw, *self._channels.values()) for found in one.certain()])
+        self._mask(found for one in (self._raw, *self._channels.values()) for found in one.certain())
         self._open.clear()
-        self._floor = self._total
+        self.decided = self._total
 
-    def _mask(self, ranges: list[tuple[int, int]]) -> None:
-        if ranges:
+    def _mask(self, ranges: Iterable[tuple[int, int]]) -> None:
+        if found := list(ranges):
             for part in self._open:
-                part.mask(ranges)
+                part.mask(found)
 
     def _read_lines(self, data: bytes, at: int) -> Iterator[tuple[int, int]]:
         """Events are lines; a line is read when it is whole."""
@@ -312,8 +373,5 @@ class AnswerMasker:
             if not match[2]:
                 continue
             indexes = tuple(_INDEXES.findall(line)) if indexes is None else indexes
-            key = (match[1], *indexes)
-            scanner = self._channels.pop(key, None) or Scanner(self._secrets)
-            yield from scanner.feed(match[2], at + match.start(2))
-            if not scanner.idle:
-                self._channels[key] = scanner
+            channel = self._channel((match[1], *indexes))
+            yield from channel.feed(match[2], at + match.start(2))

@@ -220,18 +220,18 @@ class Masker:
         self._open: list[Piece] = []
         self.decided = 0
 
-    def passes(self, data: bytes) -> bool:
-        """The usual case, at little cost: whether no part of the next read can belong to a secret. Then it is
-        done with; otherwise it has to be fed."""
+    def is_plain(self, data: bytes) -> bool:
+        """The usual case, at little cost: whether no part of the next read can belong to a secret. Then it
+        may be skipped; otherwise it has to be fed."""
         if self._tail:
             return False
         last = data[-1:]
-        for secret in self._secrets:
-            if last in secret.data or secret.data in data:
-                return False
-        self._total += len(data)
+        return not any(last in secret.data or secret.data in data for secret in self._secrets)
+
+    def skip(self, length: int) -> None:
+        """A read of this length that is plain."""
+        self._total += length
         self.decided = self._total
-        return True
 
     def feed(self, data: bytes) -> Piece:
         """The next read; every secret that is complete with it is masked, in earlier pieces as well."""

@@ -24,6 +24,7 @@ class Rule(NamedTuple, Generic[AnyStr]):
     run: re.Pattern[AnyStr] | None
     named: Callable[[str], bool] | None
     sure: bool  # what begins like this is a credential, however it goes on
+    included: bool  # the letters are a part of the credential and do not only stand before it
 
 
 class Form(NamedTuple):
@@ -35,6 +36,10 @@ class Form(NamedTuple):
     run: str | None
     named: str = ""  # which names count: those of parameters or of members
     sure: bool = False
+
+    @property
+    def included(self) -> bool:
+        return f"(?P<secret>{self.letters}" in self.pattern.replace("\\", "")
 
 
 _SPACE = r"(?:\s|\\[nrt]){0,20}"
@@ -128,7 +133,9 @@ def rules_for_text(named: Named) -> tuple[Rule[str], ...]:
     def made(form: Form) -> Rule[str]:
         run = _text(form.run) if form.run else None
         known = named.get(form.named)
-        return Rule(form.letters, _text(form.pattern), _text(form.opening), run, known, form.sure)
+        return Rule(
+            form.letters, _text(form.pattern), _text(form.opening), run, known, form.sure, form.included
+        )
 
     return tuple(map(made, FORMS))
 
@@ -137,7 +144,8 @@ def rules_for_bytes(named: Named) -> tuple[Rule[bytes], ...]:
     def made(form: Form) -> Rule[bytes]:
         run = _bytes(form.run) if form.run else None
         known = named.get(form.named)
-        return Rule(form.letters.encode(), _bytes(form.pattern), _bytes(form.opening), run, known, form.sure)
+        letters, pattern, opening = form.letters.encode(), _bytes(form.pattern), _bytes(form.opening)
+        return Rule(letters, pattern, opening, run, known, form.sure, form.included)
 
     return tuple(map(made, FORMS))
 
