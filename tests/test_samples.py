@@ -19,6 +19,7 @@ from tests.support.project import SAMPLES
 from tests.support.samples import ALL, every_sample, name_of
 from tests.support.spans import check_records
 from tests.support.streams import message_behind, upstream_events
+from tests.support.tiers import exhaustive
 from transformer import Delta, StreamTransformer
 from transformer.journal import Keep
 from workbench.tape.format import Tape, read_tape
@@ -58,9 +59,9 @@ def gets(case: Case, sent: list[bytes], transformer: StreamTransformer) -> dict[
 
 
 def cuts(data: bytes) -> Iterator[list[bytes]]:
-    """Whole, byte by byte, one event per read, and five random ones."""
+    """Whole, byte by byte, one event per read, and random ones."""
     yield from islice(every_split(data), 3)
-    for seed in range(5):
+    for seed in range(30 if exhaustive() else 2):
         yield list(Chunking.parse(f"random:{seed}").cut(data))
 
 

@@ -17,6 +17,7 @@ from openai import OpenAI
 from tests.support.proxies import running_proxy
 from tests.support.streams import META, chunk, sse, tool
 from tests.support.terminal import Terminal
+from tests.support.tiers import only_exhaustive
 from tests.support.upstream.answers import Answer, Finish, Gate, Head, Send
 from tests.support.upstream.server import ScriptedUpstream, free_port
 
@@ -155,7 +156,7 @@ def _filter(terminal: Terminal) -> None:
     terminal.wait_for("─ Exchanges ─")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+@pytest.mark.parametrize("size", only_exhaustive([(80, 24), (120, 40)], quick=[(80, 24)]))
 def test_the_size_decides_what_is_side_by_side(tmp_path: Path, size: tuple[int, int]):
     names = ("─ Exchanges ─", "─ Upstream ─", "─ Machine ─", "─ Client ─")
     with Terminal(tmp_path, "demo", "--no-live", size=size) as terminal:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.hostile import HOSTILE, NAME, check, hostile_library
 from tests.support.terminal import Terminal
+from tests.support.tiers import only_exhaustive, some
 from workbench.library.tapefiles import marks_of
 from workbench.text import visible_line
 
@@ -54,7 +55,10 @@ def _focused(terminal: Terminal, key: str) -> bool:
     return any(bold for _, bold in terminal.looks(name[2:]))
 
 
-@pytest.mark.parametrize(("size", "numbers"), [((80, 24), (1, 2, 5)), ((200, 50), range(1, 8))])
+@pytest.mark.parametrize(
+    ("size", "numbers"),
+    only_exhaustive([((80, 24), (1, 5)), ((200, 50), range(1, 8))], quick=[((80, 24), (1, 5))], arguments=2),
+)
 def test_nothing_of_it_reaches_the_terminal(
     tmp_path: Path, library: Path, size: tuple[int, int], numbers: Iterable[int]
 ):
@@ -71,7 +75,9 @@ def test_nothing_of_it_reaches_the_terminal(
         leave(terminal)
 
 
-@pytest.mark.parametrize(("number", "panes"), [(1, "32"), (4, "1"), (5, "1")])
+@pytest.mark.parametrize(
+    ("number", "panes"), only_exhaustive([(1, "32"), (4, "1"), (5, "1")], quick=[(1, "32")], arguments=2)
+)
 def test_every_view_of_it(tmp_path: Path, library: Path, number: int, panes: str):
     """The last of these panes is where the other views are opened from."""
     with Terminal(tmp_path, "attach", "--library", str(library), size=(120, 36)) as terminal:
@@ -119,12 +125,12 @@ def pieces(text: str) -> Iterator[str]:
         yield piece
 
 
-@pytest.mark.parametrize("key", ["/", "f"])
+@pytest.mark.parametrize("key", only_exhaustive(["/", "f"], quick=["/"]))
 def test_such_text_can_be_searched_for(tmp_path: Path, library: Path, key: str):
     """Pasted, as nobody can type it; what was there before is selected, and replaced."""
     with Terminal(tmp_path, "attach", "--library", str(library), size=(120, 36)) as terminal:
         terminal.wait_for(_NEWEST)
-        for number, text in enumerate(pieces(HOSTILE)):
+        for number, text in enumerate(some(pieces(HOSTILE), 3)):
             terminal.press(key)
             terminal.wait_for("esc Close")
             terminal.write(f"\x1b[200~@{number}@{text}\x1b[201~")

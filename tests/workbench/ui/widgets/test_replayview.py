@@ -64,7 +64,7 @@ def played(lines: list[Line], header: Mapping[str, Any]) -> Player:
     return player
 
 
-@some_samples(3)
+@some_samples(1)
 def test_stepping_back_and_forward_gives_the_same_screen(path: Path):
     tail = Tail(path)
     while tail.advance(1):
@@ -80,7 +80,7 @@ def test_stepping_back_and_forward_gives_the_same_screen(path: Path):
     assert {step: shown.at(step) for step in steps} == forwards
 
 
-@some_samples(3)
+@some_samples(1)
 def test_at_a_step_nothing_is_known_that_came_later(path: Path):
     """The screen at step n of the whole tape, and at the last step of a tape that only went so far."""
     tape = read_tape(path)
@@ -97,7 +97,7 @@ def test_at_a_step_nothing_is_known_that_came_later(path: Path):
     assert growing.steps == steps
 
 
-@some_samples(3)
+@some_samples(1)
 def test_a_fresh_run_over_the_first_steps_is_in_the_same_state(path: Path):
     """The same with a new player for every prefix, so that nothing at all is carried over."""
     tape = read_tape(path)
