@@ -51,7 +51,7 @@ class ExchangeScreen(Screen[None]):
         Binding("r", "open('request')", "Request", id="exchange.request",
                 tooltip="What the client sent and what went upstream; edit it and send it again"),
         Binding("equals_sign", "open('compare')", "Compare", id="exchange.compare", show=False,
-                key_display="=", tooltip="Compare an exchange that was sent again with the one that it comes from"),
+                key_display="=", tooltip="Compare it with the exchange that it was sent again from"),
         Binding("t", "open('table')", "Table", id="exchange.table", tooltip="The dialect's transition table"),
         Binding("question_mark", "open('help')", "Help", id="exchange.help", key_display="?",
                 tooltip="What can be done here"),
