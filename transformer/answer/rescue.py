@@ -59,7 +59,12 @@ def _plain(broken: StreamTransformer) -> StreamTransformer:
     # What it makes up about the answer must be the same, because its reader keeps the shape of events.
     request = {"model": setting.model}
     plain = StreamTransformer(
-        setting.dialect, request=request, now=setting.now, records="all", frontend=setting.frontend
+        setting.dialect,
+        request=request,
+        now=setting.now,
+        records="all",
+        frontend=setting.frontend,
+        upstream=setting.upstream,
     )
     policy = replace(setting.policy, channels=())
     plain.setting = plain._answer.setting = replace(setting, policy=policy)
@@ -86,7 +91,7 @@ def _carry_over(broken: StreamTransformer, plain: StreamTransformer) -> None:
     """What the client knows of each choice, so that nothing is said twice and the finish is true."""
     plain._answer.client = broken._answer.client.clone()
     plain._journal.findings = broken._journal.findings.clone()
-    plain._answer.ended = broken._answer.ended
+    plain._answer.ended, plain._answer.finished = broken._answer.ended, broken._answer.finished
     for index, old in broken._answer.choices.items():
         new = plain._answer.choice(index)
         new.client, new.said, new._ids = plain._answer.client, old.said, old._ids
