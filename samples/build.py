@@ -50,7 +50,6 @@ MODELS = {
     "minimax-m2": "minimax-m2.1",
     "seed-oss": "seed-oss-36b",
     "functions-invoke": "deepseek-v3.2",
-    "toolbridge": "gpt-4o-mini",
     "passthrough": "qwen3-max",
 }
 STREAM = [("content-type", "text/event-stream; charset=utf-8")]

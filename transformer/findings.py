@@ -135,24 +135,6 @@ CATALOGUE: Mapping[str, Entry] = {
     "not-sse": Entry(
         "warning", "{count} bytes are not part of a server-sent event and were not passed on: {excerpt}"
     ),
-    "candidate-dropped": Entry(
-        "warning",
-        "upstream gives more than one answer at once",
-        "; ",
-        "{taken} is the one that the client gets, {candidate} was not passed on",
-    ),
-    "snapshot-rewritten": Entry(
-        "warning",
-        "upstream changed text of the phase {phase} that it had sent before",
-        "; ",
-        "the client has the earlier wording",
-    ),
-    "upstream-tool": Entry(
-        "info",
-        "upstream ran a tool of its own (phase {phase})",
-        "; ",
-        "what it says about that went to the client as reasoning",
-    ),
     "event-after-end": Entry(
         "info", "an event came after the end of the answer and was not passed on: {excerpt}"
     ),
@@ -190,22 +172,6 @@ CATALOGUE: Mapping[str, Entry] = {
         "info", "upstream sent the field {field}", "; ", "{frontend} has no place for it, so it was left out"
     ),
     # the way to upstream, told by the proxy
-    "session-lost": Entry(
-        "warning",
-        "upstream does not know the chat of this conversation any more",
-        "; ",
-        "a new chat was begun with the whole conversation as text",
-    ),
-    "history-resent": Entry(
-        "info", "{reason}", "; ", "a new chat was begun with the whole conversation as text"
-    ),
-    "upstream-retried": Entry("warning", "upstream failed ({reason})", "; ", "the request was sent again"),
-    "part-not-sent": Entry(
-        "warning",
-        "{count} parts of the messages are not text",
-        "; ",
-        "upstream takes only text, so they were left out",
-    ),
     "upstream-fault": Entry("error", "{message}"),
     "upstream-status": Entry("error", "{message}"),
     "tool-choice-refused": Entry("error", "{message}"),

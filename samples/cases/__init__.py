@@ -21,7 +21,6 @@ from samples.cases import (
     roo_xml_trouble,
     roo_xml_values,
     seed_oss,
-    toolbridge,
 )
 from samples.cases.case import Case, Outcome
 from samples.cases.upstream import Meta
@@ -42,7 +41,6 @@ CASES: Mapping[str, Sequence[Case]] = {
     "minimax-m2": invokes.MINIMAX_M2,
     "seed-oss": seed_oss.CASES,
     "functions-invoke": invokes.FUNCTIONS_INVOKE,
-    "toolbridge": toolbridge.CASES,
     "passthrough": passthrough.CASES,
 }
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.support.streams import JSON, META, stream_of
-from tests.support.upstream.answers import Answer, Send, stream
+from tests.support.upstream.answers import Answer, Send, failure, stream
 from tests.support.upstream.connection import Seen
 from workbench.tape.inputs import Chunking
 
@@ -78,6 +78,8 @@ class Dialogue:
     sent: list[bytes] = field(default_factory=list)  # the body of each answer, titles included
 
     def __call__(self, seen: Seen) -> Answer:
+        if seen.method != "POST":  # Claude Code looks whether anybody is there
+            return failure(404)
         answer = self._answer(seen.json)
         self.sent.append(b"".join(step.data for step in answer.steps if isinstance(step, Send)))
         return answer

@@ -106,12 +106,9 @@ DEFAULTS: dict[str, JSON] = {
         "tools": "template", "channels": ("content",), "unknown_tools": "call", "malformed": "text",
         "calls": "all", "arguments": "whole", "after_call": "keep",
     },
-    **{
-        name: {
-            "tools": "inject", "channels": ("content",), "unknown_tools": "call", "malformed": "text",
-            "calls": "all", "arguments": "whole", "after_call": "keep",
-        }
-        for name in ("functions-invoke", "toolbridge")
+    "functions-invoke": {
+        "tools": "inject", "channels": ("content",), "unknown_tools": "call", "malformed": "text",
+        "calls": "all", "arguments": "whole", "after_call": "keep",
     },
     **{
         name: {

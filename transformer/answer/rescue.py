@@ -56,18 +56,10 @@ def _deliver(choice: Choice, machine: Machine | None) -> None:
 
 def _plain(broken: StreamTransformer) -> StreamTransformer:
     setting = broken.setting
-    # What it makes up about the answer must be the same, because its reader keeps the shape of events.
-    request = {"model": setting.model}
-    plain = StreamTransformer(
-        setting.dialect,
-        request=request,
-        now=setting.now,
-        records="all",
-        frontend=setting.frontend,
-        upstream=setting.upstream,
-    )
+    plain = StreamTransformer(setting.dialect, records="all")
     policy = replace(setting.policy, channels=())
     plain.setting = plain._answer.setting = replace(setting, policy=policy)
+    plain._answer.client = broken._answer.client.clone()  # shapes remember its metadata
     return plain
 
 
@@ -91,7 +83,7 @@ def _carry_over(broken: StreamTransformer, plain: StreamTransformer) -> None:
     """What the client knows of each choice, so that nothing is said twice and the finish is true."""
     plain._answer.client = broken._answer.client.clone()
     plain._journal.findings = broken._journal.findings.clone()
-    plain._answer.ended, plain._answer.finished = broken._answer.ended, broken._answer.finished
+    plain._answer.ended = broken._answer.ended
     for index, old in broken._answer.choices.items():
         new = plain._answer.choice(index)
         new.client, new.said, new._ids = plain._answer.client, old.said, old._ids

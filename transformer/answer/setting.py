@@ -9,18 +9,26 @@ from typing import Any
 
 from transformer.dialects import find_dialect
 from transformer.frontends import find_frontend
-from transformer.frontends.frontend import AnswerFacts, ChatRequest, Frontend
+from transformer.frontends.frontend import ANSWER, AnswerFacts, ChatRequest, ErrorAnswer, Frontend
 from transformer.frontends.writer import ClientWriter
 from transformer.parser.machine import Dialect
 from transformer.policy import Policy
-from transformer.upstreams import find_kind
-from transformer.upstreams.kind import UpstreamKind
 from transformer.values.schema import Tool, offered
 
 
 def call_ids(seed: str = "") -> Callable[[int], str]:
-    """A function of the call's number; a tape keeps the seed, so that a replay gives the same ids."""
-    return lambda number: f"call_{blake2s(f'{seed}/{number}'.encode(), digest_size=12).hexdigest()}"
+    """A function of the call's number; a tape keeps the seed, so that a replay gives the same ids.
+
+    The answer itself has the number -1, and its id is the seed where that can be one: so its tape is found.
+    """
+    plain = seed.isascii() and seed.isalnum()
+
+    def id(number: int) -> str:
+        if number == ANSWER and plain:
+            return f"call_{seed}"
+        return f"call_{blake2s(f'{seed}/{number}'.encode(), digest_size=12).hexdigest()}"
+
+    return id
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +42,28 @@ class Setting:
     ids: Callable[[int], str] | None  # None: made from the answer's own id
     now: float
     frontend: Frontend
-    upstream: UpstreamKind
     asked: ChatRequest  # what the client asked for, as a chat request
     converts: bool  # calls are looked for in the text
     raw: bool  # nothing is to be changed: the bytes go on as they come
     wants_usage: bool
     model: str
 
-    def writer(self, made: Mapping[str, Any], streamed: bool = True) -> ClientWriter:
-        """What writes the answer for the client; `made` is its metadata, as far as it has to be made up."""
+    def writer(self, streamed: bool = True) -> ClientWriter:
+        """What writes the answer for the client, with metadata for what upstream does not say."""
+        made = {
+            "id": f"chatcmpl-{int(self.now * 1000):x}",
+            "object": "chat.completion.chunk",
+            "created": int(self.now),
+            "model": self.model,
+        }
         facts = AnswerFacts(made, self.ids or call_ids(), streamed, self.dialect.own_json)
         return self.frontend.writer(self.asked, facts)
+
+    def error(
+        self, status: int, error: Mapping[str, Any], permanent: bool, streamed: bool = False
+    ) -> ErrorAnswer:
+        """An HTTP answer for a client that has none yet; `streamed`: it waits for a stream."""
+        return self.frontend.error(status, error, permanent, self.writer() if streamed else None)
 
     def calls(self, dialect: Dialect) -> str | None:
         """How many calls of an answer count, were this its dialect."""
@@ -59,10 +78,9 @@ def make_setting(
     ids: Callable[[int], str] | None = None,
     now: float = 0,
     frontend: str | Frontend = "chat",
-    upstream: str | UpstreamKind = "openai",
 ) -> Setting:
     chosen = dialect if isinstance(dialect, Dialect) else find_dialect(dialect)
-    api, kind = find_frontend(frontend), find_kind(upstream)
+    api = find_frontend(frontend)
     wanted = policy if isinstance(policy, Policy) else Policy.from_mapping(policy or {})
     full = wanted.over(chosen.policy)
     asked = api.to_chat(request or {})
@@ -84,10 +102,9 @@ def make_setting(
         ids=ids if api.relays else _ids(ids or call_ids(str(now)), api),
         now=now,
         frontend=api,
-        upstream=kind,
         asked=asked,
         converts=converts,
-        raw=not converts and api.relays and kind.relays,
+        raw=not converts and api.relays,
         wants_usage=_wants_usage(None if request is None else body),
         # Half of a surrogate pair cannot be written as JSON; nobody's model is called so.
         model=str(body.get("model") or "unknown").encode("utf-8", "replace").decode(),
@@ -95,7 +112,7 @@ def make_setting(
 
 
 def _ids(ids: Callable[[int], str], frontend: Frontend) -> Callable[[int], str]:
-    return lambda number: frontend.call_id(ids(number)) if number >= 0 else ids(number)
+    return lambda number: frontend.call_id(ids(number)) if number != ANSWER else ids(number)
 
 
 def _wants_usage(request: Mapping[str, Any] | None) -> bool:

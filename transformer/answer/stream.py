@@ -17,7 +17,6 @@ from transformer.policy import Policy
 from transformer.provenance import SourceMap, resolve
 from transformer.records import Finding, Ranges, Read, Record, Span
 from transformer.sse import SSEDecoder
-from transformer.upstreams.kind import Place, UpstreamKind
 
 _EXCERPT = 120
 
@@ -39,9 +38,8 @@ class StreamTransformer:
         now: float = 0,
         records: Keep = "all",
         frontend: str | Frontend = "chat",
-        upstream: str | UpstreamKind = "openai",
     ) -> None:
-        self.setting = make_setting(dialect, tools, policy, request, ids, now, frontend, upstream)
+        self.setting = make_setting(dialect, tools, policy, request, ids, now, frontend)
         self._journal = Journal(records)
         self._decoder = SSEDecoder()
         self._answer = Answer(self.setting, self._journal)
@@ -74,7 +72,6 @@ class StreamTransformer:
     def finish(self) -> bytes:
         """A clean end of the stream."""
         self._flush()
-        self._reader.end()
         if self._answer.choices:
             self._answer.end()
         elif not self.setting.raw or not self._received:
@@ -86,11 +83,18 @@ class StreamTransformer:
         """Upstream broke: what was held back leaves, then an error, unless the answer is whole already."""
         half = self.half_sent
         self._flush()
-        self._reader.let_go()
         held = self._answer.client.take()
         self._answer.break_off(error)
         own = self._answer.client.take() if self.setting.raw else held + self._answer.client.take()
         return b"\n\n" + own if own and half else own
+
+    def give_up(self, error: object) -> bytes:
+        """Nothing but an error and the end: for the one who feeds this, when nothing else works any more."""
+        client = self._answer.client
+        client.take()
+        client.error(as_error(error, "upstream_error"))
+        client.done()
+        return client.take()
 
     def _flush(self) -> None:
         for frame in self._decoder.flush():
@@ -101,8 +105,6 @@ class StreamTransformer:
         if self._answer.ended:
             return
         body = b"\n".join(self._decoder.stray)
-        if body and self._reader.whole(body):
-            return
         error: Any = "upstream sent an empty answer"
         if body:
             excerpt = body[:_EXCERPT].decode("utf-8", "replace")
@@ -155,16 +157,6 @@ class StreamTransformer:
     def ended(self) -> bool:
         """The answer is over; nothing upstream may still send changes it."""
         return self._answer.ended
-
-    @property
-    def finished(self) -> bool:
-        """The answer is whole; only what it cost may still come."""
-        return self._answer.finished or self._reader.finished
-
-    @property
-    def place(self) -> Place | None:
-        """Where upstream's own conversation goes on, as far as the answer has told; None: it keeps none."""
-        return self._reader.place
 
     @property
     def events(self) -> int:

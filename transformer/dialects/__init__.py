@@ -28,7 +28,6 @@ from transformer.dialects.passthrough import PASSTHROUGH
 from transformer.dialects.qwen3_coder import QWEN3_CODER
 from transformer.dialects.roo_xml import ROO_XML
 from transformer.dialects.seed_oss import SEED_OSS
-from transformer.dialects.toolbridge import TOOLBRIDGE
 from transformer.parser.machine import Dialect
 
 BUILT_IN = (
@@ -39,7 +38,6 @@ BUILT_IN = (
     MINIMAX_M2,
     SEED_OSS,
     FUNCTIONS_INVOKE,
-    TOOLBRIDGE,
     HERMES,
     LONGCAT,
     NEMOTRON_TOOLCALL,

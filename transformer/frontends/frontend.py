@@ -16,6 +16,9 @@ from transformer.records import Finding
 Earlier: TypeAlias = Callable[[str], Sequence[Any] | None]
 
 
+ANSWER = -1  # the number by which an answer's own id is asked for
+
+
 class ToolName(NamedTuple):
     """How the client itself calls a tool, where a chat request cannot say that."""
 
@@ -43,14 +46,14 @@ class AnswerFacts(NamedTuple):
     """What is known of an answer before it begins."""
 
     made: Mapping[str, Any]  # its id, time and model, where upstream does not say them
-    ids: Callable[[int], str]  # ids by number: those of calls count from 0, the answer itself is -1
+    ids: Callable[[int], str]  # ids by number: those of calls count from 0
     streamed: bool = True
     own_json: bool = False  # the model writes its arguments as JSON, which may be none
 
     @property
     def own_id(self) -> str:
         """From the same source as the ids of its calls, without what says that it is one."""
-        return self.ids(-1).removeprefix("call_")
+        return self.ids(ANSWER).removeprefix("call_")
 
 
 class ErrorAnswer(NamedTuple):

@@ -273,7 +273,9 @@ class _Conversion:
         deferred = not any(str(tool.get("type") or "").startswith("tool_search_tool") for tool in tools)
         loaded = set(_references(self._given.get("messages"))) if deferred else set()
         for tool in tools:
-            if not (deferred and tool.get("defer_loading") and tool.get("name") not in loaded):
+            if mapping(tool.get("function")):
+                yield dict(tool)
+            elif not (deferred and tool.get("defer_loading") and tool.get("name") not in loaded):
                 kind = tool.get("type") or "custom"
                 known = {key: tool[key] for key in ("name", "description", "strict") if key in tool}
                 # What Anthropic calls custom is a function; all other types are known to its models alone.

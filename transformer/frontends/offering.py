@@ -30,6 +30,8 @@ class OfferedTools:
             self._add(mapping(tool), index, None)
 
     def _add(self, tool: Mapping[str, Any], index: int, namespace: str | None) -> None:
+        # As a chat has it: a workbench that replays with other tools gives them so.
+        tool = {"type": "function", **tool["function"]} if mapping(tool.get("function")) else tool
         kind, name = tool.get("type", "function"), tool.get("name")
         if kind == "namespace" and namespace is None and isinstance(name, str):
             for inner in listed(tool.get("tools")):

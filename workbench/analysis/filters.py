@@ -19,11 +19,13 @@ from typing import Any
 from transformer.answer.observations import OBSERVED, choices_of, text_in
 from transformer.dialects import DIALECTS
 from transformer.findings import CATALOGUE
+from transformer.frontends import FRONTENDS
 from workbench.analysis.verdicts import Kind, Verdict
 from workbench.errors import UserError
 from workbench.library.query import parse_moment
 from workbench.library.summary import Row
 from workbench.replay.player import Player
+from workbench.tape.recipe import chat_request
 
 Test = Callable[[Row, Verdict], bool]
 TapeTest = Callable[[Player], bool]
@@ -74,7 +76,7 @@ VALUES: Mapping[str, tuple[str, ...]] = {
     "finding": (*CATALOGUE, *OBSERVED),
     "state": ("running", "done", "eof", "error", "cancelled", "cut", "damaged"),
     "level": ("error", "warning", "info", "good", "running"),
-    "kind": ("chat", "relay"),
+    "kind": (*FRONTENDS, "relay"),
     "dialect": tuple(DIALECTS),
     "has": (*HAS, *HAS_ON_TAPE),
 }
@@ -109,8 +111,7 @@ def asked(player: Player) -> Iterable[str]:
 
 
 def _request(player: Player) -> Mapping[str, Any]:
-    request = player.header.get("request")
-    return request if isinstance(request, Mapping) else {}
+    return chat_request(player.header) or {}
 
 
 _TERM = re.compile(

@@ -14,6 +14,7 @@ from transformer.answer.observations import Call, calls_in, choices_of, text_in
 from transformer.answer.review import argument_problem
 from workbench.library.summary import started_of
 from workbench.replay.player import Player
+from workbench.tape.recipe import chat_request
 
 
 class Trouble(StrEnum):
@@ -82,7 +83,7 @@ def turn_of(player: Player, exchange: str | None = None) -> Turn:
     """The turn that a tape holds; `exchange` is the id to show, the tape's own if it is not given."""
     header = player.header
     name = exchange if exchange is not None else str(header.get("id") or "")
-    return Turn(name, started_of(header) or 0.0, header.get("request"), player.completion)
+    return Turn(name, started_of(header) or 0.0, chat_request(header), player.completion)
 
 
 def chain(turns: Iterable[Turn]) -> list[Link]:

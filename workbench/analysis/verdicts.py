@@ -21,6 +21,7 @@ from transformer.records import Delta, Finding
 from workbench.library.summary import Level, Row
 from workbench.replay.player import Pane, Player
 from workbench.tape.format import Line
+from workbench.tape.recipe import chat_request
 from workbench.text import status_text
 
 _FAILED = "transformer-failed"
@@ -105,7 +106,7 @@ def observations_of(player: Player, answer: dict[str, Any] | None = None) -> tup
     header = player.header
     policy = header.get("policy")
     return observed(
-        answer, header.get("request"), player.dialect, policy if isinstance(policy, Mapping) else None
+        answer, chat_request(header), player.dialect, policy if isinstance(policy, Mapping) else None
     )
 
 
@@ -326,8 +327,7 @@ RULES: tuple[Rule, ...] = (
 # Findings that are never the verdict: each is a detail, or about a request that was answered all the same.
 NOTES = frozenset(
     """
-    dialect-chosen thought-split format-with-tools candidate-dropped snapshot-rewritten upstream-tool
-    session-lost history-resent upstream-retried part-not-sent
+    dialect-chosen thought-split format-with-tools
     field-not-sent item-not-carried part-not-carried tool-left-out
     generated-id choice-not-carried field-not-carried text-after-call stray-token empty-section
     unknown-event event-after-end broke-after-end duplicate-tool tool-not-understood no-properties

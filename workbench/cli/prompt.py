@@ -22,7 +22,7 @@ from workbench.cli.output import (
 from workbench.config.reading import read_settings
 from workbench.errors import UserError
 from workbench.tape.inputs import is_tape, parse_json, read_bytes, read_file, read_input
-from workbench.tape.recipe import Recipe, Wishes, known_dialect, make_recipe, read_switches
+from workbench.tape.recipe import Recipe, Wishes, chat_request, known_dialect, make_recipe, read_switches
 from workbench.text import json_text, say
 
 Show: TypeAlias = Literal["body", "system", "diff"]
@@ -93,7 +93,7 @@ def _request(file: str) -> tuple[dict[str, Any], Mapping[str, Any]]:
     data = read_bytes(file)
     tape = read_input(data, None).tape if is_tape(data) else None
     header = tape.header if tape is not None else {}
-    body = header.get("request") if tape is not None else parse_json(data, file)
+    body = chat_request(header) if tape is not None else parse_json(data, file)
     if not isinstance(body, dict):
         where = "no request is on this tape" if tape is not None else f"{file} is not a request"
         raise UserError(f'{where}: a request is a JSON object with "messages" and perhaps "tools"')

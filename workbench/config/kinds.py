@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from transformer.frontends import FRONTENDS
 from transformer.policy import CHOICES, Policy, PolicyError
 from transformer.request.prompt import BUILTIN_TEMPLATES
 from workbench.errors import UserError
@@ -257,6 +258,21 @@ def _convert(value: Any) -> str:
     return _text(value)
 
 
+def _format(value: Any) -> str:
+    if value not in ("keep", "drop"):
+        raise Unfit
+    return str(value)
+
+
+def _apis(value: Any) -> tuple[str, ...]:
+    names = _names(value)
+    known = [name for name, frontend in FRONTENDS.items() if not frontend.relays]
+    for name in names:
+        if name not in known:
+            raise Unfit(f"there is no API {name!r}; there are {', '.join(known)}")
+    return names
+
+
 # -- how a text becomes a value, and a value a text
 
 
@@ -305,6 +321,8 @@ DIALECT = Kind("the name of a dialect", _dialect)
 VARIABLE = Kind("the name of an environment variable", _variable)
 CHOICE = Kind('a tool_choice or "omit"', _choice)
 CONVERT = Kind('"tools" or "always"', _convert)
+FORMAT = Kind('"keep" or "drop"', _format)
+APIS = Kind("a list of APIs", _apis, _commas, _listed)
 ADDRESS = Kind("an address without a port", _address)
 URL = Kind("a base URL that begins with http:// or https://", _url)
 PATH = Kind("a path", _path)

@@ -51,6 +51,8 @@ def _upstream_rows(place: str, upstream: Upstream, origins: Mapping[str, str]) -
             yield Row(name, {"variable": value, "state": state}, f"{value} ({state})", origins[name])
         elif key.name == "template_tool_choice" and value is None:
             yield Row(name, "omit", "omit", origins[name])
+        elif key.name == "speaks" and value is None:
+            yield Row(name, None, "as the dialect", origins[name])
         else:
             yield _row(name, key, value, origins)
 

@@ -49,6 +49,8 @@ class Upstream:
     secrets: tuple[str, ...] = field(default=(), repr=False)  # what these take from the environment
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     template_tool_choice: str | None = "none"
+    response_format: str = "keep"
+    speaks: tuple[str, ...] | None = None  # None: all with a dialect that converts nothing, else none
     max_tokens: int | None = None
     prompt: Path | None = None
 
@@ -212,6 +214,12 @@ UPSTREAM = _table(
         "{ skip_special_tokens = false }"),
     Key("template_tool_choice", kinds.CHOICE,
         'The tool_choice for a server that renders the tools: "none", "auto" (SGLang) or "omit".', '"none"'),
+    Key("response_format", kinds.FORMAT,
+        'A response_format beside tools: "keep" it, or "drop" it, so that the model can write calls.',
+        '"keep"'),
+    Key("speaks", kinds.APIS,
+        "APIs other than chat that the server speaks itself: its own answers go on unchanged.",
+        '["responses", "messages"]'),
     Key("max_tokens", kinds.COUNT, "The most a client may ask for, and what is asked for if it does not.",
         "32768"),
     Key("prompt", kinds.PATH, "An edited prompt template for this server alone, relative to this file.",

@@ -63,7 +63,7 @@ class Row:
     model: str | None = None
     upstream: str | None = None
     dialect: str | None = None
-    kind: str | None = None
+    kind: str | None = None  # the client's API ("chat", "responses", "messages"), or "relay"
     stream: bool | None = None
     status: int | None = None
     state: str = "running"
@@ -95,6 +95,8 @@ COLUMNS = tuple(column.name for column in fields(Row))
 def columns_of_header(header: Mapping[str, Any]) -> dict[str, Any]:
     """What a tape's first line says for its row."""
     columns: dict[str, Any] = {key: text_of(header.get(key)) for key in _TEXTS}
+    if columns["kind"] != "relay" and header.get("frontend") is not None:
+        columns["kind"] = text_of(header["frontend"])
     stream, pid = header.get("stream"), header.get("pid")
     columns["stream"] = stream if isinstance(stream, bool) else None
     columns["pid"] = pid if isinstance(pid, int) and 0 < pid < 1 << 31 else None
@@ -212,7 +214,7 @@ def _converted(given: Input, tape: Tape, levels: dict[str, str]) -> dict[str, An
     message = result.message or {}
     calls = [choice.get("message", {}).get("tool_calls") or [] for choice in message.get("choices", [])]
     levels |= {finding.code: finding.level for finding in result.findings}
-    seen = observed(message, recipe.request, recipe.dialect, recipe.policy)
+    seen = observed(message, recipe.chat, recipe.dialect, recipe.policy)
     counted = Counter([*(found.code for found in result.findings), *(found.code for found in seen)])
     return columns_of_summary(
         {"calls": sum(map(len, calls)), "findings": dict(counted), "usage": message.get("usage")}

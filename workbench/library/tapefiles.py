@@ -74,6 +74,16 @@ def id_of(path: str) -> str:
     return id if dash and id and time.isdecimal() and len(time) == 6 else stem
 
 
+def tape_with_id(library: Path, id: str) -> Path | None:
+    """The tape with this id, the newest folders first; names alone are looked at."""
+    for day in sorted(_names(library / TAPES), reverse=True) if id.isalnum() else ():
+        folder = library / TAPES / day
+        found = next((name for name in _names(folder) if name.endswith(f"-{id}{SUFFIX}")), None)
+        if found is not None:
+            return folder / found
+    return None
+
+
 def is_alive(pid: int | None) -> bool:
     """Whether the process that writes a tape, or serves this library, still runs, whoever owns it."""
     return pid is not None and pid > 0 and is_running(pid)

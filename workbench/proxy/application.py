@@ -16,20 +16,26 @@ from urllib.parse import unquote
 
 from starlette.types import Receive, Scope, Send
 
+from transformer.frontends import FRONTENDS
+from transformer.frontends.messages import counted_tokens
+from transformer.jsontext import dumps
 from workbench.config.settings import Settings, Upstream
 from workbench.proxy.client import disconnected
 from workbench.proxy.conversations import Conversations, Turn, said_session
+from workbench.proxy.earlier import EarlierResponses
+from workbench.proxy.encodings import DecodingError
 from workbench.proxy.exchange import Exchange
 from workbench.proxy.faults import Fault
-from workbench.proxy.guard import bearer, refuse, same
-from workbench.proxy.incoming import Incoming, Left, TooLarge, read_incoming
-from workbench.proxy.outgoing import Outgoing, Routes, UpstreamBody, prepare
+from workbench.proxy.guard import bearer, refuse, respond, same
+from workbench.proxy.incoming import SERVED, Incoming, Left, TooLarge, read_incoming
+from workbench.proxy.outgoing import Outgoing, Routes, UpstreamBody, frontend_of, prepare
 from workbench.proxy.relay import relay_for
 from workbench.proxy.upstream import Limits, UpstreamClient
 from workbench.recording.recorder import Recorder
 from workbench.recording.recording import Recording, Unrecorded
 from workbench.text import say
 
+RESPONSES, MESSAGES = FRONTENDS["responses"], FRONTENDS["messages"]
 _LARGE = 256 << 10  # a body that takes so long to rewrite that other streams would notice
 
 
@@ -47,6 +53,7 @@ class Proxy:
         # The last Authorization that clients sent for an upstream: for resends, in memory only.
         self.authorizations: dict[str, str] = {}
         self._conversations = Conversations()
+        self._earlier = EarlierResponses(settings.library)
         self._stopped: Fault | None = None  # for what begins when all else has been ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -64,12 +71,18 @@ class Proxy:
             limit = self.settings.max_body_bytes
             await refuse(send, _bad(413, f"the request is larger than {limit} bytes (max_body_bytes)"))
             return
+        except DecodingError as error:
+            await refuse(send, _bad(400, f"the request's body cannot be read: {error}"))
+            return
         upstream = self.routes.find(incoming.model)
         refusal = _refusal(incoming)
         if upstream is None or refusal is not None:
-            await refuse(send, refusal or self._no_upstream(incoming))
+            await refuse(send, refusal or self._no_upstream(incoming), incoming.frontend)
             return
         incoming = self._without_token(incoming)
+        if incoming.counts_tokens and counts_for(upstream):
+            await respond(send, 200, [("content-type", "application/json")], _token_count(incoming))
+            return
         if incoming.authorization:
             self.authorizations[upstream.name] = incoming.authorization
         exchange = await self.begin(incoming, upstream, send)
@@ -90,7 +103,8 @@ class Proxy:
         token = self.settings.token
         if token is None or not same(bearer(incoming.authorization), token):
             return incoming
-        return replace(incoming, headers=[pair for pair in incoming.headers if pair[0] != "authorization"])
+        ours = ("authorization", "x-api-key")
+        return replace(incoming, headers=[pair for pair in incoming.headers if pair[0] not in ours])
 
     # -- an exchange
 
@@ -107,7 +121,7 @@ class Proxy:
         started, begun = time.time(), time.perf_counter()
         if body is None:
             body = await self._body(incoming, upstream)
-        outgoing = Outgoing(incoming, upstream, body, started, self._turn(incoming))
+        outgoing = Outgoing(incoming, upstream, body, started, self._turn(incoming, upstream, body))
         recording = self._record(outgoing, more)
         exchange = Exchange(self.settings, self.upstream_client, outgoing, recording, send, begun)
         exchange.on_end = self._ended
@@ -115,28 +129,34 @@ class Proxy:
             exchange.note(note.code, note.level, note.message, "request")
         return exchange
 
-    def _turn(self, incoming: Incoming) -> Turn:
-        if not incoming.is_chat:
+    def _turn(self, incoming: Incoming, upstream: Upstream, body: UpstreamBody) -> Turn:
+        if frontend_of(incoming, upstream) is None:
             return Turn(said_session(incoming))
-        return self._conversations.turn(incoming, f"conversation-{secrets.token_hex(4)}")
+        chat = incoming.json if body.chat is None else body.chat
+        return self._conversations.turn(incoming, f"conversation-{secrets.token_hex(4)}", chat)
 
     def _ended(self, exchange: Exchange, summary: Mapping[str, Any]) -> None:
-        self._conversations.answered(exchange.outgoing.turn, summary.get("answer"))
+        outgoing = exchange.outgoing
+        self._conversations.answered(outgoing.turn, summary.get("answer"))
+        if outgoing.frontend is RESPONSES and exchange.answer is not None:
+            self._earlier.remember(outgoing.incoming.json, exchange.answer)
 
     async def _body(self, incoming: Incoming, upstream: Upstream) -> UpstreamBody:
-        if not incoming.is_chat:
+        if frontend_of(incoming, upstream) is None:
             return UpstreamBody(incoming.body)
         template = self.routes.template(upstream)
-        if len(incoming.body) < _LARGE:
-            return prepare(incoming, upstream, template)
-        return await asyncio.to_thread(prepare, incoming, upstream, template)
+        arguments = (incoming, upstream, template, None, self._earlier.items)
+        if len(incoming.body) < _LARGE and not self._earlier.reads(incoming.json):
+            return prepare(*arguments)
+        return await asyncio.to_thread(prepare, *arguments)
 
     def _record(self, outgoing: Outgoing, more: dict[str, Any]) -> Recording:
         if outgoing.incoming.method != "POST":
             return Unrecorded()
         upstream = outgoing.upstream
         known = (upstream.api_key, self.settings.token, *upstream.secrets)
-        return self.recorder.begin(outgoing.tape_header(**more), [secret for secret in known if secret])
+        secrets = [secret for secret in known if secret]
+        return self.recorder.begin(outgoing.tape_header(**more), secrets, outgoing.seed)
 
     async def carry_out(self, exchange: Exchange) -> None:
         """To its end, whatever that is: the tape is closed, upstream's connection given back."""
@@ -175,11 +195,20 @@ class Proxy:
 
 
 def _refusal(incoming: Incoming) -> Fault | None:
-    if incoming.is_chat and incoming.json is None:
-        return _bad(400, "the body of a chat request is a JSON object; this one is not")
+    if incoming.path in SERVED and incoming.method == "POST" and incoming.json is None:
+        return _bad(400, "the body of a request is a JSON object; this one is not")
     if _climbs(incoming.path):
         return _bad(400, "a path with . or .. in it would lead out of upstream's API")
     return None
+
+
+def counts_for(upstream: Upstream) -> bool:
+    """Tokens are counted here, about, where upstream does not speak Messages itself."""
+    return frontend_of(Incoming("POST", MESSAGES.endpoint, "", [], b""), upstream) is not None
+
+
+def _token_count(incoming: Incoming) -> bytes:
+    return dumps({"input_tokens": counted_tokens(MESSAGES.to_chat(incoming.json).body)})
 
 
 def _climbs(path: str) -> bool:

@@ -12,8 +12,6 @@ from starlette.types import Receive, Send
 from workbench.proxy.incoming import Pairs, encoded
 from workbench.recording.recording import Recording
 
-COMMENT = b": the workbench is waiting for upstream\n\n"
-
 
 class Client:
     """Headers once, then pieces, then the end. A piece is recorded when it has gone out."""
@@ -72,14 +70,14 @@ class Client:
             if body:
                 self._recording.sent(self._clock(), body, by)
 
-    async def comment(self, allowed: Callable[[], bool]) -> None:
-        """A line that says nothing, unless somebody is writing anyway or an event is half sent."""
-        if not self._lock.locked() and not self.over and allowed():
-            await self.write(COMMENT, "heartbeat")
+    async def beat(self, heartbeat: Callable[[], bytes]) -> None:
+        """Something that says nothing, unless somebody is writing anyway; `heartbeat` gives what that is."""
+        if not self._lock.locked() and not self.over:
+            await self.write(heartbeat(), "heartbeat")
 
 
 class Heartbeat:
-    """Keeps a silent stream alive: first it begins the answer when that can wait no longer, then it comments.
+    """Keeps a silent stream alive: first it begins the answer when that can wait no longer, then it beats.
 
     A timer and not a task: most streams end before it is ever due.
     """
@@ -88,12 +86,12 @@ class Heartbeat:
         self,
         client: Client,
         begin: Callable[[], asyncio.Future[None]],
-        may_comment: Callable[[], bool],
+        heartbeat: Callable[[], bytes],
         every: float,
     ) -> None:
         self._client = client
         self._begin = begin
-        self._may_comment = may_comment
+        self._heartbeat = heartbeat
         self._every = every
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
@@ -107,7 +105,7 @@ class Heartbeat:
             self._timer = self._loop.call_later(seconds, self.beat)
 
     def beat(self) -> None:
-        """The timer: begin the answer, or comment if nothing was written for long enough."""
+        """The timer: begin the answer, or write something if nothing was written for long enough."""
         self._timer = None
         if self._client.over:
             return
@@ -118,7 +116,7 @@ class Heartbeat:
             if rest > 0.001:
                 self.due_in(rest)
                 return
-            self._writing = asyncio.ensure_future(self._client.comment(self._may_comment))
+            self._writing = asyncio.ensure_future(self._client.beat(self._heartbeat))
         self.due_in(self._every)
 
     def _clear(self) -> None:

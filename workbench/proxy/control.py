@@ -13,6 +13,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
+from transformer.frontends import find_frontend
+from transformer.frontends.frontend import Frontend
 from transformer.jsontext import dumps
 from transformer.policy import Policy, PolicyError
 from workbench import __version__
@@ -22,7 +24,7 @@ from workbench.errors import UserError
 from workbench.proxy.application import Proxy
 from workbench.proxy.client import no_client
 from workbench.proxy.guard import CONTROL, bearer, same
-from workbench.proxy.incoming import CHAT, Incoming, headers_for_upstream
+from workbench.proxy.incoming import Incoming, headers_for_upstream
 from workbench.proxy.outgoing import UpstreamBody, address, prepare
 from workbench.tape.recipe import known_dialect
 from workbench.text import json_object
@@ -149,11 +151,12 @@ class Control:
             headers.append(("x-session-id", _session(body["session"])))
         if body.get("stage") not in (None, "client", "upstream"):
             raise Refused(400, 'stage is "client" or "upstream"')
+        path = _frontend(body.get("frontend")).endpoint
         if body.get("stage") == "upstream":
             client = body.get("request") if isinstance(body.get("request"), dict) else given
-            incoming = Incoming("POST", CHAT, "", headers, dumps(client), client)
+            incoming = Incoming("POST", path, "", headers, dumps(client), client)
             return incoming, UpstreamBody(dumps(given), given)
-        incoming = Incoming("POST", CHAT, "", headers, dumps(given), given)
+        incoming = Incoming("POST", path, "", headers, dumps(given), given)
         return incoming, self._prepared(incoming, upstream, body.get("template"))
 
     def _prepared(self, incoming: Incoming, upstream: Upstream, template: object) -> UpstreamBody:
@@ -167,6 +170,14 @@ class Control:
         except KeyError:
             known = ", ".join(self._proxy.routes.upstreams)
             raise Refused(404, f"there is no upstream {name!r}; there are {known}") from None
+
+
+def _frontend(name: object) -> Frontend:
+    """The API of the request; a chat where nobody says it."""
+    try:
+        return find_frontend("chat" if name is None else str(name))
+    except ValueError as error:
+        raise Refused(400, str(error)) from None
 
 
 def _session(value: object) -> str:

@@ -46,10 +46,11 @@ class Conversations:
         self._asked = _Memory(most)  # by the digest of the messages
         self._calls = _Memory(most)  # by the id of a call
 
-    def turn(self, incoming: Incoming, id: str) -> Turn:
-        """The place of a chat request; `id` is the name of its session, should that be a new one."""
+    def turn(self, incoming: Incoming, id: str, chat: object = None) -> Turn:
+        """The place of a request; `id` is the name of its session, should that be a new one, `chat` the body
+        as a chat request, where the client's API is another."""
         said = said_session(incoming)
-        messages = _messages(incoming.json)
+        messages = _messages(incoming.json if chat is None else chat)
         digests = list(_digests(messages)) if said is None else []
         if not digests:
             return Turn(said)

@@ -13,6 +13,7 @@ from typing import Any
 
 from starlette.types import Send
 
+from transformer.frontends.frontend import ErrorAnswer
 from workbench.config.settings import Settings
 from workbench.proxy.client import Client
 from workbench.proxy.faults import Fault, Faulted, of_answer, refused
@@ -52,6 +53,7 @@ class Exchange:
         self.client = Client(send, recording, self.clock)
         self.client_left = False
         self.task: asyncio.Task[None] | None = None  # that works on it
+        self.answer: Mapping[str, Any] | None = None  # as the client got it, where its API is not upstream's
         self.on_end: Callable[[Exchange, Mapping[str, Any]], None] | None = None  # gets the tape's last line
 
     def clock(self) -> float:
@@ -63,6 +65,8 @@ class Exchange:
     async def ask(self) -> Reply:
         """Send the request up; what comes back is on the tape from its head on."""
         outgoing = self.outgoing
+        if outgoing.body.problem is not None:
+            raise Faulted(outgoing.body.problem)
         self._reply = await self._upstream_client.send(
             outgoing.upstream, outgoing.incoming.method, outgoing.url, outgoing.headers, outgoing.body.data
         )
@@ -111,9 +115,21 @@ class Exchange:
         headers = [pair for pair in kept if pair[0] not in _NOT_OF_A_FAULT]
         if fault.permanent:
             headers.append(("x-should-retry", "false"))
-        headers.append(("content-type", "application/json"))
-        body = fault.body if fault.original is None else fault.original
-        await self.client.answer(fault.status, headers, body, "proxy")
+        said = self._error(fault)
+        headers += [pair for pair in said.headers if first(headers, pair[0]) is None]
+        headers.append(("content-type", said.type))
+        await self.client.answer(said.status, headers, said.body, "proxy")
+
+    def _error(self, fault: Fault) -> ErrorAnswer:
+        """In the words of the client's API."""
+        incoming, recipe = self.outgoing.incoming, self.recipe
+        frontend = incoming.frontend
+        if frontend is None or frontend.relays or (recipe is None and fault.original is not None):
+            return ErrorAnswer(fault.status, fault.body if fault.original is None else fault.original)
+        if recipe is None:
+            return frontend.error(fault.status, fault.error, fault.permanent)
+        setting = recipe.stream("none").setting
+        return setting.error(fault.status, fault.error, fault.permanent, incoming.wants_stream)
 
     # -- the tape
 

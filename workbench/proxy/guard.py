@@ -9,6 +9,8 @@ import re
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from transformer.dialects import EXAMPLE
+from transformer.frontends import FRONTENDS
+from transformer.frontends.frontend import Frontend
 from workbench.config.settings import Settings
 from workbench.errors import UserError
 from workbench.proxy.faults import Fault
@@ -65,7 +67,7 @@ class Guard:
         if origin is not None:
             if scope["method"] == "OPTIONS" and first(headers, "access-control-request-method"):
                 # A browser asks whether it may ask; it has no token to do that with.
-                await _respond(send, 204, _preflight(origin, headers), b"")
+                await respond(send, 204, _preflight(origin, headers), b"")
                 return
             send = _allowing(send, origin)
         if self._may_use(scope["path"], headers):
@@ -101,7 +103,12 @@ class Guard:
         # The control endpoints have a token of their own. Only what is below them: all else goes upstream.
         if token is None or path.startswith(f"{CONTROL}/"):
             return True
-        given = (first(headers, "x-workbench-token"), bearer(first(headers, "authorization")))
+        # Clients of Messages send their key in a header of its own.
+        given = (
+            first(headers, "x-workbench-token"),
+            bearer(first(headers, "authorization")),
+            first(headers, "x-api-key"),
+        )
         return any(same(one, token) for one in given)
 
 
@@ -150,12 +157,14 @@ def _allowing(send: Send, origin: str) -> Send:
     return sending
 
 
-async def refuse(send: Send, fault: Fault) -> None:
-    """An answer of our own, in OpenAI's shape."""
-    await _respond(send, fault.status, [("content-type", "application/json")], fault.body)
+async def refuse(send: Send, fault: Fault, frontend: Frontend | None = None) -> None:
+    """An answer of our own: in OpenAI's shape, unless the client's API has another."""
+    said = (frontend or FRONTENDS["chat"]).error(fault.status, fault.error, fault.permanent)
+    await respond(send, said.status, [("content-type", said.type)], said.body)
 
 
-async def _respond(send: Send, status: int, headers: Pairs, body: bytes) -> None:
+async def respond(send: Send, status: int, headers: Pairs, body: bytes) -> None:
+    """A whole answer, where there is no exchange."""
     length = [] if status == 204 else [("content-length", str(len(body)))]
     await send({"type": "http.response.start", "status": status, "headers": encoded([*headers, *length])})
     await send({"type": "http.response.body", "body": body, "more_body": False})

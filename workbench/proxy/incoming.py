@@ -8,7 +8,11 @@ from typing import Any
 
 from starlette.types import Receive, Scope
 
+from transformer.frontends import FRONTENDS
+from transformer.frontends.frontend import Frontend
+from transformer.frontends.messages import COUNT_TOKENS
 from workbench.config.settings import Upstream
+from workbench.proxy.encodings import TooLong, decode
 from workbench.text import json_object
 
 Pairs = list[tuple[str, str]]
@@ -64,7 +68,11 @@ def _end_to_end(pairs: Pairs) -> Pairs:
     return [(key.lower(), value) for key, value in pairs if key.lower() not in _HOP | named]
 
 
-CHAT = "/chat/completions"
+CHAT = FRONTENDS["chat"].endpoint
+_FRONTENDS = {frontend.endpoint: frontend for frontend in FRONTENDS.values()}
+# What is answered here where upstream does not speak the API itself.
+SERVED = (*_FRONTENDS, COUNT_TOKENS)
+_BASES = ("/v1", "/api/v1")  # that stand before an endpoint, once or twice, when a base URL has one too many
 
 
 class TooLarge(Exception):
@@ -87,9 +95,13 @@ class Incoming:
     json: Any = None  # its body, where that is a JSON object
 
     @property
-    def is_chat(self) -> bool:
-        """The one request whose answer is converted."""
-        return self.path == CHAT and self.method == "POST"
+    def frontend(self) -> Frontend | None:
+        """The API that this is a request of; None for anything else, which is relayed unchanged."""
+        return _FRONTENDS.get(self.path) if self.method == "POST" else None
+
+    @property
+    def counts_tokens(self) -> bool:
+        return self.path == COUNT_TOKENS and self.method == "POST"
 
     @property
     def parent_session(self) -> str | None:
@@ -97,7 +109,9 @@ class Incoming:
 
     @property
     def authorization(self) -> str | None:
-        return first(self.headers, "authorization")
+        """The client's credential, as a server of chats wants it; clients of Messages send a key alone."""
+        key = first(self.headers, "x-api-key")
+        return first(self.headers, "authorization") or (f"Bearer {key}" if key else None)
 
     @property
     def model(self) -> str | None:
@@ -110,7 +124,10 @@ class Incoming:
 
 
 async def read_incoming(scope: Scope, receive: Receive, limit: int) -> Incoming:
-    """All of it. Raises TooLarge as soon as that is known, Left when the client does not finish."""
+    """All of it. Raises TooLarge as soon as that is known, Left when the client does not finish.
+
+    The body of what may be converted is decoded, and raises DecodingError where that cannot be done.
+    """
     headers = decoded(scope["headers"])
     said = first(headers, "content-length") or ""
     if said.isdigit() and int(said) > limit:
@@ -119,7 +136,13 @@ async def read_incoming(scope: Scope, receive: Receive, limit: int) -> Incoming:
     raw_path = scope.get("raw_path") or scope["path"].encode()
     path = raw_path.partition(b"?")[0].decode("latin-1")
     query = scope["query_string"].decode("latin-1")
-    return Incoming(scope["method"], below_v1(path), query, headers, body, json_object(body))
+    path = below_base(path)
+    if path in SERVED:
+        try:
+            body = decode(body, first(headers, "content-encoding"), limit)
+        except TooLong:
+            raise TooLarge from None
+    return Incoming(scope["method"], path, query, headers, body, json_object(body))
 
 
 async def _read_body(receive: Receive, limit: int) -> bytes:
@@ -139,6 +162,15 @@ async def _read_body(receive: Receive, limit: int) -> bytes:
     return b"".join(parts)
 
 
-def below_v1(path: str) -> str:
-    """The path without /v1: clients differ in whether their base URL ends with it, and both are right."""
+def below_base(path: str) -> str:
+    """The path without /v1: clients differ in whether their base URL ends with it, and both are right.
+
+    An endpoint of ours is recognised with a slash too many, and with a base too many.
+    """
+    plain = "/" + "/".join(part for part in path.split("/") if part)
+    for _ in range(2):
+        base = next((base for base in _BASES if plain.startswith(f"{base}/")), "")
+        plain = plain.removeprefix(base)
+    if plain in SERVED:
+        return plain
     return path[3:] or "/" if path == "/v1" or path.startswith("/v1/") else path

@@ -4,7 +4,6 @@ what its tape says about it before anything is sent.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,14 +11,17 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from transformer.answer.setting import call_ids
-from transformer.dialects import UNCONVERTED
+from transformer.dialects import UNCONVERTED, find_dialect
+from transformer.frontends.frontend import Earlier, Frontend
 from transformer.jsontext import dumps
 from transformer.policy import Policy
 from transformer.records import Finding
 from transformer.request.request import merged, transform_request
 from workbench.config.settings import Settings, Upstream
+from workbench.library.tapefiles import new_id
 from workbench.proxy.conversations import NO_SESSION, Turn
-from workbench.proxy.incoming import Incoming, Pairs, headers_for_upstream
+from workbench.proxy.faults import Fault
+from workbench.proxy.incoming import CHAT, Incoming, Pairs, headers_for_upstream
 from workbench.tape.format import make_header
 from workbench.tape.recipe import Recipe
 
@@ -77,19 +79,62 @@ class UpstreamBody:
     changed: dict[str, Any] | None = None
     template: str | None = None
     notes: tuple[Note, ...] = ()
+    chat: Mapping[str, Any] | None = None  # the client's request as a chat request, where its API is another
+    problem: Fault | None = None  # why there is nothing to send
+
+
+def frontend_of(incoming: Incoming, upstream: Upstream) -> Frontend | None:
+    """The API whose answer the client gets from us; None where upstream's own answer goes on unchanged."""
+    frontend = incoming.frontend
+    if frontend is None or frontend.relays:
+        return frontend
+    speaks = upstream.speaks
+    if speaks is None:
+        return frontend if find_dialect(upstream.dialect).converts else None
+    return None if frontend.name in speaks else frontend
 
 
 def prepare(
-    incoming: Incoming, upstream: Upstream, template_file: Path | None, template: str | None = None
+    incoming: Incoming,
+    upstream: Upstream,
+    template_file: Path | None,
+    template: str | None = None,
+    earlier: Earlier | None = None,
 ) -> UpstreamBody:
     """The body of a chat request. Where nothing is to be changed, the client's own bytes go up."""
-    body: dict[str, Any] = incoming.json
+    frontend = frontend_of(incoming, upstream)
+    assert frontend is not None
+    if frontend.relays:
+        return _prepared(incoming.json, incoming.body, upstream, template_file, template)
+    asked = frontend.to_chat(incoming.json, earlier)
+    made = _prepared(asked.body, b"", upstream, template_file, template)
+    notes = [Note(found.code, found.level, found.message) for found in asked.findings]
+    changed = made.changed or asked.body
+    return replace(
+        made,
+        data=made.data or dumps(changed),
+        changed=changed,
+        notes=(*notes, *made.notes),
+        chat=asked.body,
+        problem=None if asked.problem is None else Fault(400, permanent=True, **asked.problem),
+    )
+
+
+def _prepared(
+    body: dict[str, Any], data: bytes, upstream: Upstream, template_file: Path | None, template: str | None
+) -> UpstreamBody:
+    """A chat request, whose own bytes are `data`."""
     notes: list[Note] = []
     if template is None:
         template, notes = _template(template_file)
     try:
         new, findings = transform_request(
-            body, upstream.dialect, upstream.policy, template, upstream.template_tool_choice
+            body,
+            upstream.dialect,
+            upstream.policy,
+            template,
+            upstream.template_tool_choice,
+            response_format=upstream.response_format,
         )
     except Exception as error:  # a bug of ours must not cost the user the answer
         new, findings = body, list[Finding]()
@@ -98,7 +143,7 @@ def prepare(
     notes += [Note(found.code, found.level, found.message) for found in findings]
     new = _adjusted(new, upstream)
     if new is body:
-        return UpstreamBody(incoming.body, None, template, tuple(notes))
+        return UpstreamBody(data, None, template, tuple(notes))
     return UpstreamBody(dumps(new), new, template, tuple(notes))
 
 
@@ -146,29 +191,48 @@ class Outgoing:
     body: UpstreamBody
     started: float
     turn: Turn = NO_SESSION
-    seed: str = field(default_factory=lambda: secrets.token_hex(6))
+    seed: str = field(default_factory=new_id)  # and the tape's id
+
+    @property
+    def frontend(self) -> Frontend | None:
+        return frontend_of(self.incoming, self.upstream)
 
     @property
     def url(self) -> str:
-        return address(self.upstream, self.incoming.path, self.incoming.query)
+        if self.frontend is None or self.frontend.relays:
+            return address(self.upstream, self.incoming.path, self.incoming.query)
+        return address(self.upstream, CHAT)
 
     @property
     def headers(self) -> Pairs:
-        return headers_for_upstream(self.incoming.headers, self.upstream)
+        return headers_for_upstream(self._client_headers, self.upstream)
+
+    @property
+    def _client_headers(self) -> Pairs:
+        """As a server of chats wants them; the body that goes there is never compressed."""
+        headers, frontend = self.incoming.headers, self.frontend
+        if frontend is None:
+            return headers
+        headers = [pair for pair in headers if pair[0] != "content-encoding"]
+        if frontend.relays:
+            return headers
+        kept = [pair for pair in headers if pair[0] not in ("x-api-key", "authorization", "accept")]
+        kept = [pair for pair in kept if not pair[0].startswith("anthropic-")]
+        credential = self.incoming.authorization
+        return [*kept, *([("authorization", credential)] if credential else [])]
 
     @property
     def recipe(self) -> Recipe | None:
         """As a replay of the tape will have it. None for what is relayed unchanged."""
-        if not self.incoming.is_chat:
+        if self.frontend is None:
             return None
-        tools = self.incoming.json.get("tools")
         return Recipe(
             dialect=self.upstream.dialect,
             policy=self.upstream.policy,
-            tools=tools if isinstance(tools, list) else None,
             request=self.incoming.json,
             ids=call_ids(self.seed),
             now=int(self.started),
+            frontend=self.frontend.name,
         )
 
     def tape_header(self, **more: Any) -> dict[str, Any]:
@@ -176,7 +240,7 @@ class Outgoing:
         incoming, upstream = self.incoming, self.upstream
         return make_header(
             f"{incoming.method} {incoming.path}",
-            upstream.dialect if incoming.is_chat else UNCONVERTED,
+            UNCONVERTED if self.frontend is None else upstream.dialect,
             policy=upstream.policy.said() or None,
             model=incoming.model,
             started=self.started,
@@ -201,7 +265,8 @@ class Outgoing:
             "client_headers": [list(pair) for pair in incoming.headers],
             "upstream_headers": [list(pair) for pair in self.headers],
             "stream": incoming.wants_stream,
-            "kind": "chat" if incoming.is_chat else "relay",
+            "kind": "relay" if self.frontend is None else "chat",
+            **({} if self.frontend is None or self.frontend.relays else {"frontend": self.frontend.name}),
         }
 
 

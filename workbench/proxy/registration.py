@@ -158,6 +158,7 @@ class Resend:
     dialect: str | None = None
     policy: Mapping[str, Any] | None = None
     labels: Mapping[str, str] | None = None  # for the tape: the try that sends it, its variant and case
+    frontend: str | None = None  # the API of the client's body; a chat where nobody says it
 
     def as_json(self) -> dict[str, Any]:
         fields = {name: getattr(self, name) for name in self.__slots__}

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from transformer.answer.events import error_in
@@ -14,11 +15,11 @@ from transformer.answer.rescue import rescue
 from transformer.answer.review import observed
 from transformer.answer.stream import StreamTransformer
 from transformer.jsontext import dumps
-from transformer.sse import DONE, SSEDecoder
+from transformer.sse import SSEDecoder
 from workbench.proxy.client import Heartbeat
 from workbench.proxy.exchange import LONGEST_ERROR, Exchange
 from workbench.proxy.faults import Fault, Faulted, of_answer, refused
-from workbench.proxy.incoming import Pairs, first, headers_for_client
+from workbench.proxy.incoming import SERVED, Pairs, first, headers_for_client
 from workbench.proxy.upstream import Reply
 from workbench.tape.format import End
 from workbench.tape.recipe import Recipe
@@ -80,7 +81,15 @@ class Converter:
         except Exception as again:
             message = f"the workbench itself failed ({type(again).__name__}: {again}); please report it"
             self._gave_up = {"message": message, "type": "workbench_error", "param": None, "code": None}
-            return b"data: " + dumps({"error": self._gave_up}) + b"\n\n" + DONE
+            return self.transformer.give_up(self._gave_up)
+
+    def begin(self) -> bytes:
+        """What the client can have before upstream says anything."""
+        return b"" if self._gave_up is not None else self.transformer.begin()
+
+    def heartbeat(self) -> bytes:
+        """What keeps a client waiting; nothing while it has only the half of an event."""
+        return b"" if self.transformer.half_sent else self.transformer.heartbeat
 
     @property
     def events(self) -> int:
@@ -89,10 +98,6 @@ class Converter:
     @property
     def ended(self) -> bool:
         return self._gave_up is not None or self.transformer.ended
-
-    @property
-    def half_sent(self) -> bool:
-        return self.transformer.half_sent
 
     @property
     def error(self) -> dict[str, Any] | None:
@@ -124,7 +129,7 @@ class Converter:
         """For the tape's last line."""
         t = self.transformer
         recipe = self._recipe
-        seen = observed(t.completion, recipe.request, recipe.dialect, recipe.policy)
+        seen = observed(t.completion, recipe.chat, recipe.dialect, recipe.policy)
         findings = Counter([*(found.code for found in t.findings), *(found.code for found in seen)])
         if self._gave_up is not None:
             findings["transformer-failed"] += 1
@@ -222,9 +227,8 @@ class StreamRelay(Relay):
         self._headers: Pairs = _SSE
         self._head = bytearray()  # how it began, as long as it may turn out not to be a stream
         self._pending: list[bytes] = []  # what the client does not have yet
-        self._heartbeat = Heartbeat(
-            self.client, self._begin_late, lambda: not self._converter.half_sent, exchange.settings.heartbeat
-        )
+        beat = self._converter.heartbeat
+        self._heartbeat = Heartbeat(self.client, self._begin_late, beat, exchange.settings.heartbeat)
 
     async def run(self) -> None:
         try:
@@ -243,6 +247,8 @@ class StreamRelay(Relay):
             await self.refuse(reply, self._converter.raw)
             return
         how = await self._stream(reply)
+        if not self._converter.transformer.setting.frontend.relays:
+            self.exchange.answer = self._converter.transformer.message
         self.exchange.end(how, self.summary(), self._converter.error)
 
     def summary(self) -> dict[str, Any]:
@@ -291,8 +297,9 @@ class StreamRelay(Relay):
         """Nothing came that says how this will end: the client must not wait any longer."""
 
         async def begin() -> None:
+            self._pending.append(self._converter.begin())
             await self._begin()
-            await self.client.comment(lambda: not self._converter.half_sent)
+            await self.client.beat(self._converter.heartbeat)
 
         return asyncio.ensure_future(begin())
 
@@ -403,19 +410,25 @@ class MessageRelay(Relay):
             converted = message.convert(value, body)
         except Exception as error:  # a bug of ours never costs the user the answer
             text = f"the workbench itself failed ({type(error).__name__}: {error})"
+            if not message.setting.frontend.relays:  # nobody understands a chat's answer there
+                raise Faulted(
+                    Fault(500, f"{text}; please report it", "workbench_error", permanent=True)
+                ) from None
             self.exchange.note("transformer-failed", "error", f"{text}; the answer went on as it came")
             return body
-        seen = observed(converted, recipe.request, recipe.dialect, recipe.policy)
+        whole = message.completion or {}
+        seen = observed(whole, recipe.chat, recipe.dialect, recipe.policy)
         self._summary = {
-            "calls": _calls_in(converted),
+            "calls": _calls_in(whole),
             "findings": dict(
                 Counter([*(found.code for found in message.findings), *(one.code for one in seen)])
             ),
-            "usage": converted.get("usage"),
-            **_answer(converted),
+            "usage": whole.get("usage"),
+            **_answer(whole),
         }
-        if "error" in converted and "choices" not in converted:
-            raise Faulted(of_answer(502, dumps(converted), self.upstream))
+        if "error" in whole and "choices" not in whole:
+            raise Faulted(of_answer(502, dumps(whole), self.upstream))
+        self.exchange.answer = converted
         return body if message.setting.raw else dumps(converted)
 
     def _collected(self, body: bytes) -> bytes:
@@ -429,7 +442,8 @@ class MessageRelay(Relay):
         self._summary = converter.summary()
         if converter.error is not None:
             raise Faulted(of_answer(502, dumps({"error": converter.error}), self.upstream))
-        return dumps(converter.transformer.completion)
+        self.exchange.answer = converter.transformer.message
+        return dumps(self.exchange.answer)
 
     def _headers(self, reply: Reply) -> Pairs:
         kept = headers_for_client(reply.headers)
@@ -450,10 +464,25 @@ class UnchangedRelay(Relay):
     async def relay(self) -> None:
         exchange = self.exchange
         reply = await exchange.ask()
-        if not 200 <= reply.status < 600:
-            raise Faulted(await exchange.refusal(reply))
+        if not 200 <= reply.status < 600 or self._nobody_serves(reply):
+            raise Faulted(self._with_advice(await exchange.refusal(reply)))
         fault = await self.pass_on(reply)
         exchange.end("eof", error=None if fault is None else fault.error)
+
+    def _nobody_serves(self, reply: Reply) -> bool:
+        """An address that upstream does not know."""
+        return self.exchange.outgoing.incoming.method == "POST" and reply.status in (404, 405, 501)
+
+    def _with_advice(self, fault: Fault) -> Fault:
+        """What would be served, or which setting would make us serve it."""
+        path = self.exchange.outgoing.incoming.path
+        if "model" in fault.message.lower() and path in SERVED:
+            return fault
+        served = ", ".join(f"/v1{path}" for path in SERVED)
+        advice = f"This proxy serves {served}; anything else goes to upstream as it is."
+        if path in SERVED:
+            advice = f"If this server has no /v1{path}: with speaks = [] for it, the workbench serves that."
+        return replace(fault, message=f"{fault.message} {advice}", original=None)
 
     def passed_on(self, head: bytes) -> None:
         """A model's calls as text say that somebody should have converted them."""

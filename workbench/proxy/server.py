@@ -26,7 +26,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from workbench.config.settings import Settings, client_url
 from workbench.errors import UserError
@@ -73,6 +73,16 @@ def _why(error: OSError, host: str, port: int) -> str:
     return f"cannot listen on {host} port {port}: {error.strerror or error}"
 
 
+class UntilClose(RequestResponseCycle):
+    """For a client that knows HTTP/1.0 alone: no chunks, the body ends where the connection does."""
+
+    async def send(self, message: Any) -> None:
+        self.chunked_encoding = False
+        if message["type"] == "http.response.body":
+            self.expected_content_length = len(message.get("body", b""))  # uvicorn has nothing to complain of
+        await super().send(message)
+
+
 class Http1(HttpToolsProtocol):
     """Never anything but HTTP/1: the wish for another protocol is ignored, as the standard allows.
 
@@ -81,6 +91,11 @@ class Http1(HttpToolsProtocol):
     """
 
     piece = b""
+
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        if self.scope.get("http_version") == "1.0" and self.cycle is not None:
+            self.cycle.__class__ = UntilClose
 
     def data_received(self, data: bytes) -> None:
         self.piece = data

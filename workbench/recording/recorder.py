@@ -201,9 +201,11 @@ class Recorder:
         self._index_writer.start()
         self._ready.wait(0.2)
 
-    def begin(self, header: Mapping[str, Any], secrets: Iterable[str] = ()) -> Recording:
+    def begin(
+        self, header: Mapping[str, Any], secrets: Iterable[str] = (), id: str | None = None
+    ) -> Recording:
         """A new tape. The header belongs to the recorder from now on; it is redacted before it is stored."""
-        id = new_id()
+        id = id or new_id()
         path = tape_path(started_of(header) or time.time(), id)
         return Recording(self, id, self.library / path, header, tuple(secrets))
 

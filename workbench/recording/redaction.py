@@ -322,7 +322,7 @@ _USERINFO = re.compile(r"^([a-zA-Z][\w+.-]*://)([^/?#@]*)@")
 _URL = re.compile(r"(?:https?|wss?)://\S{1,8000}", re.IGNORECASE)
 # What a replay cannot do without, and what no credential is in.
 _STRUCTURE = frozenset(
-    ("tape", "dialect", "policy", "started", "ids", "now", "id", "kind", "method", "stream")
+    ("tape", "dialect", "policy", "started", "ids", "now", "id", "kind", "frontend", "method", "stream")
 )
 _URLS = frozenset(("url", "path"))
 _HEADERS = frozenset(("client_headers", "upstream_headers", "headers"))

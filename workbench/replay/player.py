@@ -241,6 +241,7 @@ class Player:
         self._whole: dict[str, Any] | None = None  # what an answer in one piece became
         self._conformance: Conformance | None = None
         self._comparison = Comparison()
+        self._opening = b""  # what the client was sent before upstream said anything
         self._blank = True  # nothing has come that could tell what it is
         self._next_try = 0  # how much of a body that is not whole yet is to be read again
         self._taken = 0  # records of the transformer
@@ -490,6 +491,8 @@ class Player:
         if own:
             self._convert_whole()
             self._comparison.sent(line.data)
+        elif "by" not in line.value and not self.reads:
+            self._opening += line.data
         if not own or self.mode == "message" or self._collected:
             self._show_line(Pane.CLIENT, line)
 
@@ -529,6 +532,7 @@ class Player:
             self._conformance = Conformance(self._message.setting, streamed=False)
         elif self._stream is None:
             self.mode, self._stream = "stream", self._recipe.stream("all")
+            self._comparison.sent(self._opening)
             self._conformance = Conformance(self._stream.setting)
 
     @property
@@ -550,8 +554,9 @@ class Player:
 
         def convert() -> bytes:
             self._whole = value  # if that fails, the client got it as it came
-            self._whole = message.convert(value, data)
-            return data if message.setting.raw else dumps(self._whole)
+            sent = message.convert(value, data)
+            self._whole = message.completion
+            return data if message.setting.raw else dumps(sent)
 
         self._comparison.made(self._safely(convert), self.reads - 1)
         self._show_records(self.steps)
@@ -560,7 +565,7 @@ class Player:
         """The last of what should have been sent, and whether anything is left over."""
         if (stream := self._stream) is not None:
             made = self._safely(lambda: stream.fail(error) if broke else stream.finish())
-            whole = self._safely(lambda: dumps(stream.completion)) if self._collected else made
+            whole = self._safely(lambda: dumps(stream.message)) if self._collected else made
             self._comparison.made(whole, self.reads - 1)
             self._show_records(self.steps)
         elif self._message is not None:

@@ -26,7 +26,7 @@ from workbench.replay.captures import header_of, memory_tape_of
 from workbench.replay.lines import LineSource, Tail, Unreadable
 from workbench.tape.format import HEADER, TapeError, TapeReader
 from workbench.tape.inputs import Chunking, Input, Kind, load, read_file, read_input, recognise
-from workbench.tape.recipe import Wishes, make_recipe, wished
+from workbench.tape.recipe import Wishes, chat_request, make_recipe, wished
 
 STANDARD_INPUT = "-"
 _LONGEST_HEADER = 4 << 20  # a header has the whole request in it
@@ -202,8 +202,7 @@ def _pid(header: Mapping[str, Any]) -> int | None:
 
 def _question(header: Mapping[str, Any]) -> str:
     """What was last asked of which model."""
-    request = header.get("request")
-    messages = request.get("messages") if isinstance(request, Mapping) else None
+    messages = (chat_request(header) or {}).get("messages")
     asked = ""
     for message in messages if isinstance(messages, list) else ():
         if isinstance(message, Mapping) and message.get("role") == "user":

@@ -327,8 +327,8 @@ def convert(given: Input, recipe: Recipe, chunking: Chunking | None, records: Ke
     """Run it. `chunking` None means the reads as they were: a tape's own, otherwise everything at once."""
     if given.body is not None:
         whole = recipe.message(records)
-        message = whole.convert(given.body, given.body_bytes)
-        return Result(json_text(message).encode() + b"\n", message, whole.records, whole.findings)
+        out = json_text(whole.convert(given.body, given.body_bytes)).encode() + b"\n"
+        return Result(out, whole.completion, whole.records, whole.findings)
     t = recipe.stream(records)
     out = b"".join([t.feed(read) for read in _reads(given, chunking)]) + _finish(t, given.tape)
     return Result(out, t.completion, t.records, t.findings)

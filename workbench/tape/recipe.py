@@ -12,6 +12,7 @@ from transformer.answer.setting import call_ids
 from transformer.answer.stream import StreamTransformer
 from transformer.answer.whole import MessageTransformer
 from transformer.dialects import DIALECTS, UnknownDialect, find_dialect
+from transformer.frontends import FRONTENDS, find_frontend
 from transformer.journal import Keep
 from transformer.policy import Policy, PolicyError
 from workbench.errors import UserError
@@ -39,32 +40,54 @@ class Recipe:
     request: dict[str, Any] | None = None
     ids: Callable[[int], str] | None = None
     now: int | float = 0
+    frontend: str = "chat"  # the API in which the client asked, and is answered
 
     def stream(self, records: Keep) -> StreamTransformer:
         """A transformer for a stream of bytes."""
         return StreamTransformer(
-            self.dialect, self.tools, self.policy, self.request, self.ids, self.now, records
+            self.dialect, self.tools, self.policy, self.request, self.ids, self.now, records, self.frontend
         )
 
     def message(self, records: Keep) -> MessageTransformer:
         """The same for an answer that came in one piece."""
         return MessageTransformer(
-            self.dialect, self.tools, self.policy, self.request, self.ids, self.now, records
+            self.dialect, self.tools, self.policy, self.request, self.ids, self.now, records, self.frontend
         )
+
+    @property
+    def chat(self) -> dict[str, Any] | None:
+        """The request as a chat request, whatever the client's API."""
+        return None if self.request is None else as_chat(self.request, self.frontend)
 
 
 def make_recipe(header: Mapping[str, Any], wishes: Wishes) -> Recipe:
     """From a tape's header (an empty one, where there is no tape) and the wishes, which win."""
     request = wishes.request if wishes.request is not None else _object(header, "request")
+    frontend = _frontend(header)
     seed = header.get("ids")
     return Recipe(
         dialect=known_dialect(wishes.dialect) if wishes.dialect else _dialect_on_tape(header.get("dialect")),
         policy=_policy(_object(header, "policy") or {}, wishes.switches),
-        tools=wishes.tools if wishes.tools is not None else _tools(request),
+        tools=wishes.tools if wishes.tools is not None else _tools(request, frontend),
         request=dict(request) if request is not None else None,
         ids=call_ids(str(seed)) if seed is not None else None,
         now=_now(header),
+        frontend=frontend,
     )
+
+
+def as_chat(request: Mapping[str, Any], frontend: str) -> dict[str, Any]:
+    """A client's request as a chat request."""
+    return find_frontend(frontend).to_chat(request).body
+
+
+def chat_request(header: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The request on a tape as a chat request; None where there is none, or none that can be read."""
+    request = header.get("request")
+    if not isinstance(request, dict):
+        return None
+    frontend = header.get("frontend", "chat")
+    return as_chat(request, frontend) if frontend in FRONTENDS else None
 
 
 def wished(header: Mapping[str, Any], wishes: Wishes) -> dict[str, Any]:
@@ -162,6 +185,13 @@ def _now(header: Mapping[str, Any]) -> int | float:
     raise UserError(f"the tape's now is a number of seconds, not {now!r}")
 
 
-def _tools(request: Mapping[str, Any] | None) -> list[Any] | None:
-    tools = request.get("tools") if request is not None else None
+def _frontend(header: Mapping[str, Any]) -> str:
+    name = header.get("frontend", "chat")
+    if isinstance(name, str) and name in FRONTENDS:
+        return name
+    raise UserError(f"the tape's frontend is one of {', '.join(FRONTENDS)}, not {name!r}")
+
+
+def _tools(request: Mapping[str, Any] | None, frontend: str) -> list[Any] | None:
+    tools = as_chat(request, frontend).get("tools") if request is not None else None
     return tools if isinstance(tools, list) else None

@@ -10,6 +10,7 @@ from transformer.request.prompt import BUILTIN_TEMPLATES
 from workbench.analysis.advice import advice
 from workbench.analysis.requests import CHARACTERS_A_TOKEN, Cost, readable, system_text, tool_costs
 from workbench.replay.player import Player
+from workbench.tape.recipe import chat_request
 from workbench.ui.display import look_of, sign_of
 from workbench.ui.rowfacts import json_of
 from workbench.ui.widgets.diffview import Pair, pairs
@@ -48,7 +49,8 @@ def facts_of(header: Mapping[str, Any]) -> RequestFacts | None:
         return None
     sent = body(header, "upstream_request")
     upstream = client if sent is None else sent
-    inject = "tools" in client and "tools" not in upstream
+    chat = chat_request(header) or client
+    inject = "tools" in chat and "tools" not in upstream
     dialect = str(header.get("dialect"))
     return RequestFacts(
         client=client,
@@ -56,8 +58,8 @@ def facts_of(header: Mapping[str, Any]) -> RequestFacts | None:
         client_json=json_of(client),
         upstream_json=json_of(upstream),
         lines=pairs(_lines(client), _lines(upstream)),
-        prompt=_added(client, upstream) if inject else None,
-        costs=_costs(client.get("tools"), dialect, inject, template_of(header)),
+        prompt=_added(chat, upstream) if inject else None,
+        costs=_costs(chat.get("tools"), dialect, inject, template_of(header)),
     )
 
 

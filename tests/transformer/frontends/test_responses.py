@@ -595,7 +595,7 @@ def test_errors_before_an_answer(status: int, error: JSON, permanent: bool, want
 def test_a_prompt_that_is_too_long_is_said_in_the_stream() -> None:
     """Codex shortens its history for that, and for nothing else."""
     setting = StreamTransformer("qwen3-coder", frontend="responses", **ask()).setting
-    got = RESPONSES.error(400, LONG, True, setting.writer({"created": 5, "model": "m"}))
+    got = RESPONSES.error(400, LONG, True, setting.writer())
     assert got.status == 200 and got.type.startswith("text/event-stream")
     assert responses_events(got.body)[-1]["response"]["error"]["code"] == "context_length_exceeded"
     whole = json.loads(RESPONSES.error(400, LONG, True).body)

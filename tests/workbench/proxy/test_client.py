@@ -19,7 +19,7 @@ class Late:
     def __init__(self) -> None:
         self.sent: list[Any] = []
         self.client = Client(self.send, Unrecorded(), asyncio.get_running_loop().time)
-        self.heartbeat = Heartbeat(self.client, self.begin, lambda: True, SHORT)
+        self.heartbeat = Heartbeat(self.client, self.begin, lambda: b": beat\n\n", SHORT)
 
     async def send(self, message: Any) -> None:
         self.sent.append(message["type"])

@@ -11,7 +11,7 @@ import pytest
 from tests.support.streams import tool
 from transformer import Policy
 from workbench.config.settings import Upstream
-from workbench.proxy.incoming import Incoming, below_v1
+from workbench.proxy.incoming import Incoming, below_base
 from workbench.proxy.outgoing import address, prepare
 from workbench.text import json_object
 
@@ -50,7 +50,7 @@ def test_the_address_of_a_path(url: str, expected: str):
     ],
 )
 def test_clients_may_or_may_not_say_v1(path: str, expected: str):
-    assert below_v1(path) == expected
+    assert below_base(path) == expected
 
 
 def test_what_is_not_changed_goes_up_byte_for_byte():

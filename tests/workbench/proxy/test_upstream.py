@@ -9,7 +9,7 @@ import brotli
 import pytest
 import zstandard
 
-from workbench.proxy.upstream import DecodingError, decoder_for
+from workbench.proxy.encodings import DecodingError, decoder_for
 
 TEXT = "data: größer \U0001f600\n\n".encode() * 50
 

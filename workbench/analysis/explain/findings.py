@@ -29,6 +29,7 @@ from workbench.analysis.explain.wording import move_words
 from workbench.analysis.variants.changes import Retext
 from workbench.analysis.verdicts import observations_of
 from workbench.replay.player import Player
+from workbench.tape.recipe import chat_request
 
 _OF_PARAMETERS = frozenset({"value-not-of-type", "duplicate-parameter"})
 _FOLLOWS = frozenset({"finish-contradicts"})
@@ -58,9 +59,6 @@ HOPELESS = {
     "invalid-utf8": "The bytes that were replaced are lost; the call itself is not.",
     "lone-surrogate": "The other half of the character never came; the call itself is not lost.",
     "not-sse": "There is no answer of a model in it.",
-    "candidate-dropped": "It is another answer to the same request; the one that was taken is whole.",
-    "snapshot-rewritten": "The client has the text as it was first sent, and calls were read from that.",
-    "upstream-tool": "Upstream ran the tool itself; it was never the client's to run.",
     "event-after-end": "The answer was over, so nothing in it could be a call.",
     "upstream-error": "Upstream gave up; no change of the text makes a call of what never came.",
     "upstream-broke": "Upstream broke off; no change of the text makes a call of what never came.",
@@ -250,8 +248,8 @@ def _cut_call(player: Player, seen: Observation) -> tuple[Remedy, ...]:
 
 def _hopeless_observation(player: Player, seen: Observation) -> str | None:
     """Why nothing would have made it a call."""
-    request = player.header.get("request")
-    if seen.channel and isinstance(request, dict) and request.get("tool_choice") == "none":
+    request = chat_request(player.header) or {}
+    if seen.channel and request.get("tool_choice") == "none":
         return "Nothing makes it a call as long as the client itself says tool_choice none."
     return _HOPELESS_OBSERVATIONS.get(seen.code)
 

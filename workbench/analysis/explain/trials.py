@@ -30,7 +30,7 @@ from workbench.analysis.explain.trace import (
 )
 from workbench.analysis.variants.changes import Offer, Retext, Switch
 from workbench.replay.player import Player
-from workbench.tape.recipe import Recipe, Wishes, make_recipe
+from workbench.tape.recipe import Recipe, Wishes, chat_request, make_recipe
 
 
 class EditedText:
@@ -293,8 +293,7 @@ def in_context(player: Player, piece: Slice, remedy: Remedy) -> Remedy | None:
 
 def wants_one_call(player: Player) -> bool:
     """The request itself says so, and no policy is above that."""
-    request = player.header.get("request")
-    return isinstance(request, dict) and request.get("parallel_tool_calls") is False
+    return (chat_request(player.header) or {}).get("parallel_tool_calls") is False
 
 
 def _is_second(player: Player, piece: Slice) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from transformer.dialects import DIALECTS
 from transformer.policy import CHANNELS, CHOICES, Policy, PolicyError
 from workbench.errors import UserError
-from workbench.tape.recipe import Wishes, known_dialect, make_recipe, wished
+from workbench.tape.recipe import Wishes, chat_request, known_dialect, make_recipe, wished
 
 _LONGEST = 20  # characters of a text that are quoted
 _MOST = 8  # changes that are named one by one
@@ -188,8 +188,7 @@ def _said(key: str, value: str) -> dict[str, Any]:
 
 def _offered(header: Mapping[str, Any], tool: str) -> list[Any]:
     """A tool of which only the name is known takes any parameters."""
-    request = header.get("request")
-    tools = request.get("tools") if isinstance(request, Mapping) else None
+    tools = (chat_request(header) or {}).get("tools")
     listed = list(tools) if isinstance(tools, list) else []
     if not tool.strip():
         raise UserError("a tool needs a name to be offered")

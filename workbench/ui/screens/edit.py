@@ -180,9 +180,8 @@ class EditScreen(Screen[Sent]):
 
     def _wish(self, text: str) -> Resend:
         header = self.header
-        said = {
-            key: header[key] for key in ("session", "upstream", "dialect") if isinstance(header.get(key), str)
-        }
+        keys = ("session", "upstream", "dialect", "frontend")
+        said = {key: header[key] for key in keys if isinstance(header.get(key), str)}
         policy = header.get("policy")
         common = {**said, "of": header.get("id"), "policy": policy if isinstance(policy, Mapping) else None}
         if self.kind == "template":

@@ -135,7 +135,7 @@ class ExchangeList(GroupedPane):
             (calls, "good"),
             (entry.sentence + "  ", "plain"),
             (f"{row.model or '?'} ", "bright"),
-            (f"{row.dialect} {ttfb}{row.chunks} reads", "dim"),
+            (f"{_api(row)}{row.dialect} {ttfb}{row.chunks} reads", "dim"),
         ]
 
     def opened(self, row: int, width: int, most: int) -> list[Strip]:
@@ -146,8 +146,8 @@ class ExchangeList(GroupedPane):
         ttfb = "–" if facts.ttfb is None else f"{facts.ttfb:.2f} s"
         took = "–" if facts.duration is None else f"{facts.duration:.1f} s"
         numbers = (
-            f"{facts.model or '?'} · {facts.dialect} · {facts.state} · first byte {ttfb} · {took} · "
-            f"{_number(facts.chunks, 'read')} · {_number(facts.calls, 'call')} · {facts.id}"
+            f"{facts.model or '?'} · {_api(facts)}{facts.dialect} · {facts.state} · first byte {ttfb} · "
+            f"{took} · {_number(facts.chunks, 'read')} · {_number(facts.calls, 'call')} · {facts.id}"
         )
         plain, room = self.look("plain"), width - _INDENT
         lines = sentence(entry.sentence, self.look(look_of(entry.level)), room, min(most, 2), plain)
@@ -158,7 +158,12 @@ class ExchangeList(GroupedPane):
         entry = self.entries[row]
         if isinstance(entry, Session):
             return entry.name
-        return f"{entry.sentence} {entry.row.model} {entry.row.dialect} {entry.row.id}"
+        return f"{entry.sentence} {entry.row.model} {_api(entry.row)}{entry.row.dialect} {entry.row.id}"
+
+
+def _api(row: Row) -> str:
+    """The client's API, where it is not the usual one."""
+    return f"{row.kind} → " if row.kind in ("responses", "messages") else ""
 
 
 def _number(number: int, noun: str) -> str:

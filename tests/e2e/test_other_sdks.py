@@ -1,0 +1,332 @@
+"""The real SDKs of the other APIs through the real proxy: openai's Responses and anthropic's Messages."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import anthropic
+import httpx
+import openai
+import pytest
+from anthropic import Anthropic
+from openai import OpenAI
+
+from tests.e2e.dialogues import Call, written
+from tests.e2e.replays import check_replay
+from tests.support.proxies import Proxy, running_proxy
+from tests.support.streams import JSON, META, message, stream_of
+from tests.support.tiers import only_exhaustive
+from tests.support.upstream.answers import Answer, Close, failure, stream, whole
+from tests.support.upstream.connection import Seen
+from tests.support.upstream.server import ScriptedUpstream
+from workbench.tape.format import Tape
+from workbench.tape.inputs import Chunking
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"filePath": {"type": "string"}, "content": {"type": "string"}},
+    "required": ["filePath", "content"],
+    "additionalProperties": False,
+}
+CALLS = [
+    Call("write", {"filePath": "/tmp/a b.txt", "content": "1 < 2 & 'x'\n\"日本\" \\n <b>\n</content>!\n"}),
+    Call("write", {"filePath": "/tmp/c.txt", "content": "true && echo '<ok>'"}),
+]
+SENTENCE = "the upstream's own words: 1 < 2"
+USAGE = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
+
+
+@dataclass(frozen=True, slots=True)
+class Got:
+    """What a way of asking gave."""
+
+    content: str
+    calls: list[tuple[str, Any]]
+    end: str | None
+    tokens: tuple[int, int]
+
+
+# -- the openai SDK
+
+
+def openai_client(proxy: Proxy) -> Any:
+    """Untyped: what is asked and answered are plain dictionaries here."""
+    return OpenAI(base_url=proxy.url, api_key="sk-sdk", max_retries=0, timeout=30)
+
+
+def ask_response(**more: Any) -> JSON:
+    tool = {"type": "function", "name": "write", "parameters": SCHEMA, "strict": True}
+    return {"model": "m", "input": "Go on.", "tools": [tool], **more}
+
+
+def of_response(response: Any) -> Got:
+    calls = [item for item in response.output if item.type == "function_call"]
+    assert len({item.id for item in response.output}) == len(response.output)
+    made = [(call.name, json.loads(call.arguments)) for call in calls]
+    usage = response.usage
+    return Got(response.output_text, made, response.status, (usage.input_tokens, usage.output_tokens))
+
+
+def response_created(proxy: Proxy) -> Got:
+    with openai_client(proxy) as client:
+        return of_response(client.responses.create(**ask_response()))
+
+
+def response_streamed(proxy: Proxy) -> Got:
+    with openai_client(proxy) as client:
+        *_, last = client.responses.create(**ask_response(), stream=True)
+    assert last.type == "response.completed"
+    return of_response(last.response)
+
+
+def response_helped(proxy: Proxy) -> Got:
+    with openai_client(proxy) as client, client.responses.stream(**ask_response()) as events:
+        texts = [event.delta for event in events if event.type == "response.output_text.delta"]
+        final = events.get_final_response()
+    assert "".join(texts) == final.output_text
+    return of_response(final)
+
+
+# -- the anthropic SDK
+
+
+def anthropic_client(proxy: Proxy) -> Any:
+    return Anthropic(base_url=proxy.base, api_key="sk-sdk", max_retries=0, timeout=30)
+
+
+def ask_message(**more: Any) -> JSON:
+    messages = [{"role": "user", "content": "Go on."}]
+    tool = {"name": "write", "input_schema": SCHEMA}
+    return {"model": "m", "max_tokens": 100, "messages": messages, "tools": [tool], **more}
+
+
+def of_message(message: Any) -> Got:
+    text = "".join(block.text for block in message.content if block.type == "text")
+    made = [(block.name, block.input) for block in message.content if block.type == "tool_use"]
+    return Got(text, made, message.stop_reason, (message.usage.input_tokens, message.usage.output_tokens))
+
+
+def message_created(proxy: Proxy) -> Got:
+    with anthropic_client(proxy) as client:
+        return of_message(client.messages.create(**ask_message()))
+
+
+def message_beta(proxy: Proxy) -> Got:
+    """The path that Claude Code uses too: `?beta=true`."""
+    with anthropic_client(proxy) as client:
+        return of_message(client.beta.messages.create(**ask_message()))
+
+
+def message_helped(proxy: Proxy) -> Got:
+    with anthropic_client(proxy) as client, client.messages.stream(**ask_message()) as events:
+        texts = [event.text for event in events if event.type == "text"]
+        final = events.get_final_message()
+    got = of_message(final)
+    assert "".join(texts) == got.content
+    return got
+
+
+WAYS: list[Callable[[Proxy], Got]] = [
+    response_created,
+    response_streamed,
+    response_helped,
+    message_created,
+    message_beta,
+    message_helped,
+]
+STREAMING = [response_streamed, response_helped, message_helped]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A proxy of one dialect, and the upstream it asks."""
+
+    dialect: str
+    upstream: ScriptedUpstream
+    proxy: Proxy
+
+    @property
+    def calls(self) -> list[Call]:
+        return CALLS[:1] if self.dialect == "roo-xml" else CALLS
+
+    def last_tape(self) -> Tape:
+        """That of the last request; every POST has one."""
+        return self.proxy.tapes(sum(seen.method == "POST" for seen in self.upstream.requests))[-1]
+
+
+@pytest.fixture(scope="module", params=["roo-xml", "qwen3-coder", "kimi-k2"])
+def setting(request, tmp_path_factory) -> Iterator[Setting]:
+    folder = tmp_path_factory.mktemp(request.param)
+    with ScriptedUpstream() as upstream, running_proxy(folder, upstream, request.param) as proxy:
+        yield Setting(request.param, upstream, proxy)
+
+
+@pytest.mark.parametrize(
+    "chunking", only_exhaustive(["bytes", "random:sdk", "1000000"], quick=["random:sdk"])
+)
+@pytest.mark.parametrize("way", WAYS)
+def test_each_way_gets_the_same_calls(setting: Setting, way, chunking: str):
+    said = "I do it.\n\n" + written(setting.dialect, setting.calls)
+
+    def answer(seen: Seen) -> Answer:
+        assert (seen.path, seen.header("authorization")) == ("/v1/chat/completions", "Bearer sk-sdk")
+        assert seen.header("x-api-key") is None and seen.header("anthropic-version") is None
+        if not seen.json.get("stream"):
+            return whole({**message(said), "usage": USAGE})
+        return stream(Chunking.parse(chunking).cut(stream_of(said, 9, meta=META, usage=USAGE)))
+
+    setting.upstream.answer_with(answer)
+    got = way(setting.proxy)
+    assert (got.content, got.tokens) == ("I do it.", (3, 4))
+    assert got.calls == [(call.name, dict(call.arguments)) for call in setting.calls]
+    assert got.end == ("completed" if "response" in way.__name__ else "tool_use")
+
+
+@pytest.mark.parametrize("way", STREAMING)
+def test_their_tapes_replay_to_what_was_sent(setting: Setting, way):
+    said = written(setting.dialect, setting.calls)
+    setting.upstream.answer_with(lambda seen: stream(stream_of(said, usage=USAGE)))
+    way(setting.proxy)
+    tape = setting.last_tape()
+    assert tape.header["frontend"] == ("responses" if "response" in way.__name__ else "messages")
+    check_replay(tape)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "error"),
+    [
+        (400, "BadRequestError", "invalid_request_error"),
+        (401, "AuthenticationError", "authentication_error"),
+        (403, "PermissionDeniedError", "permission_error"),
+        (404, "NotFoundError", "not_found_error"),
+        (429, "RateLimitError", "rate_limit_error"),
+        (500, "InternalServerError", "api_error"),
+    ],
+)
+@pytest.mark.parametrize("way", only_exhaustive(WAYS, quick=[response_streamed, message_helped]))
+def test_an_error_of_upstream_is_the_right_exception(
+    setting: Setting, way, status: int, kind: str, error: str
+):
+    said = {"message": SENTENCE, "type": "x", "param": None, "code": "c"}
+    setting.upstream.answer_with(lambda seen: failure(status, {"error": said}))
+    sdk = openai if "response" in way.__name__ else anthropic
+    with pytest.raises(getattr(sdk, kind), match=SENTENCE) as caught:
+        way(setting.proxy)
+    assert caught.value.status_code == status
+    if sdk is anthropic:
+        assert caught.value.body["type"] == "error" and caught.value.body["error"]["type"] == error
+    else:
+        assert caught.value.code == "c"
+
+
+@pytest.mark.parametrize("way", STREAMING)
+def test_a_stream_that_breaks_off_is_told(setting: Setting, way):
+    text = "I do it.\n\n" + written(setting.dialect, setting.calls)[:60]
+    cut = stream_of(text, 4, meta=META, finish=None, done=False)
+    setting.upstream.answer_with(lambda seen: stream(cut, end=Close()))
+    if way is message_helped:
+        with pytest.raises(anthropic.APIStatusError, match="upstream"):
+            way(setting.proxy)
+    else:
+        with openai_client(setting.proxy) as client:
+            *_, last = client.responses.create(**ask_response(), stream=True)
+        assert last.type == "response.failed" and "upstream" in last.response.error.message
+    check_replay(setting.last_tape())
+
+
+def leave_response(proxy: Proxy) -> float:
+    with openai_client(proxy) as client:
+        events = client.responses.create(**ask_response(), stream=True)
+        next(iter(events))
+        events.close()
+        return time.monotonic()
+
+
+def leave_message(proxy: Proxy) -> float:
+    with anthropic_client(proxy) as client:
+        events = client.messages.create(**ask_message(), stream=True)
+        next(iter(events))
+        events.close()
+        return time.monotonic()
+
+
+@pytest.mark.parametrize("way", [leave_response, leave_message])
+def test_a_client_that_leaves_ends_the_request_to_upstream(setting: Setting, way):
+    setting.upstream.answer_with(lambda seen: stream(stream_of("I begin", finish=None, done=False), end=None))
+    before = len(setting.upstream.disconnects)
+    left = way(setting.proxy)
+    assert setting.upstream.wait_for_disconnects(before + 1)[-1].at - left < 1
+    end = setting.last_tape().end
+    assert end is not None and end.value["end"] == "cancelled"
+
+
+def results(seen: Seen) -> str:
+    """Everything that was said to the model, as one text."""
+    return json.dumps(seen.json["messages"], ensure_ascii=False)
+
+
+def test_a_loop_with_responses_by_id(setting: Setting):
+    """Only what is new is sent; the proxy knows the rest, call and result alike."""
+    said = written(setting.dialect, setting.calls[:1])
+    setting.upstream.answer_with(lambda seen: stream(stream_of(said, usage=USAGE)))
+    with openai_client(setting.proxy) as client:
+        *_, last = client.responses.create(**ask_response(instructions="Be short."), stream=True)
+        (call,) = [item for item in last.response.output if item.type == "function_call"]
+        setting.upstream.answer_with(lambda seen: whole({**message("Done."), "usage": USAGE}))
+        result = {"type": "function_call_output", "call_id": call.call_id, "output": "written: 7 bytes"}
+        then = client.responses.create(
+            **ask_response(input=[result], previous_response_id=last.response.id, instructions="Be long.")
+        )
+        assert then.output_text == "Done." and then.previous_response_id == last.response.id
+        told = results(setting.upstream.requests[-1])
+        assert told.index("Go on.") < told.index("/tmp/a b.txt") < told.index("written: 7 bytes")
+        assert "Be long." in told and "Be short." not in told
+        with pytest.raises(openai.BadRequestError, match="resp_unknown") as caught:
+            client.responses.create(**ask_response(previous_response_id="resp_unknown"))
+        assert caught.value.code == "previous_response_not_found"
+
+
+def test_a_loop_with_messages_and_ids_that_never_come_again(setting: Setting):
+    said = written(setting.dialect, setting.calls[:1])
+    setting.upstream.answer_with(lambda seen: stream(stream_of(said, usage=USAGE)))
+    ids: list[str] = []
+    messages: list[Any] = [{"role": "user", "content": "Go on."}]
+    with anthropic_client(setting.proxy) as client:
+        for number in range(3):
+            with client.messages.stream(**ask_message(messages=messages)) as events:
+                final = events.get_final_message()
+            (call,) = [block for block in final.content if block.type == "tool_use"]
+            ids += [final.id, call.id]
+            result = {"type": "tool_result", "tool_use_id": call.id, "content": f"result {number}"}
+            messages += [
+                {"role": "assistant", "content": final.content},
+                {"role": "user", "content": [result]},
+            ]
+    assert len(set(ids)) == 6 and ids[1].startswith("toolu_") and ids[0].startswith("msg_")
+    told = results(setting.upstream.requests[-1])
+    assert told.index("result 0") < told.index("result 1")
+
+
+def test_tokens_are_counted_about_where_upstream_has_no_messages(setting: Setting):
+    before = len(setting.upstream.requests)
+    ask = ask_message()
+    ask.pop("max_tokens")
+    with anthropic_client(setting.proxy) as client:
+        short = client.messages.count_tokens(**ask).input_tokens
+        ask["messages"] = [{"role": "user", "content": "word " * 1000}]
+        long = client.messages.count_tokens(**ask).input_tokens
+    assert 20 < short < 200 and 1000 < long - short < 1500
+    assert len(setting.upstream.requests) == before
+
+
+def test_both_find_the_models(setting: Setting):
+    listed = {"object": "list", "data": [{"id": "m", "object": "model", "created": 1, "owned_by": "x"}]}
+    setting.upstream.answer_with(lambda seen: whole(listed))
+    with openai_client(setting.proxy) as client:
+        assert [model.id for model in client.models.list()] == ["m"]
+    answer = httpx.get(f"{setting.proxy.base}/v1/models", headers={"x-api-key": "sk"}, trust_env=False)
+    assert answer.json() == listed
