@@ -50,6 +50,8 @@ MODELS = {
     "minimax-m2": "minimax-m2.1",
     "seed-oss": "seed-oss-36b",
     "functions-invoke": "deepseek-v3.2",
+    "harmony": "gpt-oss-120b",
+    "pythonic": "llama-4-scout",
     "passthrough": "qwen3-max",
 }
 STREAM = [("content-type", "text/event-stream; charset=utf-8")]

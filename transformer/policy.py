@@ -43,6 +43,7 @@ class Policy:
     in_think: str | None = None  # what a call inside <think> is
     reasoning: str | None = None  # whether <think> of the content becomes reasoning_content
     max_call_bytes: int | None = None
+    expect: str | None = None  # the dialect of the model, for a dialect that chooses
 
     def __post_init__(self) -> None:
         for key, allowed in CHOICES.items():
@@ -51,6 +52,8 @@ class Policy:
                 raise PolicyError(f"{key} is one of {', '.join(allowed)}, not {value!r}")
         if self.channels is not None:
             object.__setattr__(self, "channels", _channels(self.channels))
+        if self.expect is not None and not isinstance(self.expect, str):
+            raise PolicyError(f"expect is the name of a dialect, not {self.expect!r}")
         size = self.max_call_bytes
         if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
             raise PolicyError(f"max_call_bytes is a number of bytes from 1, not {size!r}")

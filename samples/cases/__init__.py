@@ -8,6 +8,7 @@ from samples.cases import (
     deepseek,
     deepseek_dsml,
     glm,
+    harmony,
     hermes,
     invokes,
     kimi_k2,
@@ -15,6 +16,7 @@ from samples.cases import (
     llama3_json,
     mistral,
     passthrough,
+    pythonic,
     qwen3_coder,
     qwen3_coder_trouble,
     roo_xml_streams,
@@ -41,6 +43,8 @@ CASES: Mapping[str, Sequence[Case]] = {
     "minimax-m2": invokes.MINIMAX_M2,
     "seed-oss": seed_oss.CASES,
     "functions-invoke": invokes.FUNCTIONS_INVOKE,
+    "harmony": harmony.CASES,
+    "pythonic": pythonic.CASES,
     "passthrough": passthrough.CASES,
 }
 

@@ -79,6 +79,13 @@ REPORTS = {
     # llama3-json
     51: Report("another separator than `; ` corrupts the second call", "vllm#49923, vllm#51577, dynamo#9536"),
     52: Report("JSON in prose is taken for a call, or eaten", "Rapid-MLX#703"),
+    # pythonic
+    53: Report("brackets and line breaks in strings, tuples, keywords as names", "vllm#48171, mlxcel#1306"),
+    # harmony
+    54: Report(
+        "markers and JSON of the commentary leak, calls are dropped", "odysseus#4522, mlxcel#654, imp#1716"
+    ),
+    55: Report("a recipient in another channel is taken for a call", "omlx#2143"),
     # every dialect
     56: Report("finish_reason `tool_calls` although the answer was cut", "vllm#53269, vllm#46303"),
     57: Report("an escape such as `\\u00e9` is cut in two", "llama.cpp#16526, assistant-ui#6355"),

@@ -103,7 +103,8 @@ def check_records(transformer: StreamTransformer, data: bytes) -> None:
         elif not isinstance(record, Transition):
             told.setdefault((span.choice, span.channel), []).append(span)
             _check_bytes(record, span, channel, events, transformer, data)
-    for span in _ends_of_objects(records) if transformer.setting.dialect.own_json else ():
+    dialect = transformer.setting.dialect
+    for span in _ends_of_objects(records) if dialect.own_json or dialect.chooses else ():
         told.setdefault((span.choice, span.channel), []).append(span)
     for place, channel in channels.items():
         gaps = [channel.text[start:end] for start, end in _gaps(told.get(place, []), len(channel.text))]

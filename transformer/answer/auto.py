@@ -1,10 +1,11 @@
-"""Recognising the dialect of an answer: by its first call, while the stream flows.
+"""Recognising the dialect of an answer: by its model's name and by its first call, while the stream flows.
 
-Until then the text is prose and leaves at once, but for what may be the beginning of a call: where one of
-the dialects' openers stands, the dialects that have it read on from there, each on its own, and the first of
-them that comes to a parameter or to arguments is the one. From there on the answer is read in that dialect;
-it changes once. The name of the model only breaks ties: some models fall back to another dialect than their
-own. Where tags are names, only the tag of an offered tool is an opener: any other tag may be anything.
+A model that is known by its name is read in its own dialect from the start; where the name tells nothing,
+the text is prose until the first call. All the while a call of any other dialect is looked for, for some
+models fall back to another dialect than their own: where one of the openers stands, the dialects that have
+it read on from there, each on its own, and the first of them that shows a call is the one. With the first
+call the answer has its dialect, and keeps it. Nothing is held back but what may be the beginning of a call.
+Where tags are names, only the tag of an offered tool is an opener: any other tag may be anything.
 """
 
 from __future__ import annotations
@@ -13,69 +14,97 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
+from typing import Protocol
 
 from transformer.dialects import DIALECTS
 from transformer.journal import Journal
 from transformer.parser.machine import Dialect, Host, Machine, beginnings
 from transformer.policy import Policy
-from transformer.records import Effect, Transition
+from transformer.records import Effect, Finding, Transition
 from transformer.values.schema import Tool
 
-_COMMITS = Effect.OPENS_VALUE | Effect.ARGUMENT | Effect.COMPLETES
 # So many characters are held back for a call that does not yet show whose it is; then the first one has it.
 _LONGEST_TRIAL = 4096
-_LONGEST_TAG = len("</thinking>")
+_LINE_ENDS = "\n\r"
 
 
 def dialect_of_model(model: str) -> Dialect | None:
     """The dialect that a model of this name is known to speak."""
-    name = model.lower().rpartition("/")[2]
-    known = [(start, one) for one in DIALECTS.values() for start in one.models if name.startswith(start)]
-    return max(known, key=lambda pair: len(pair[0]))[1] if known else None
+    starts = {start: one for one in DIALECTS.values() for start in one.models}
+    known = longest_beginning(model, starts)
+    return None if known is None else starts[known]
+
+
+def longest_beginning(model: str, starts: Mapping[str, object]) -> str | None:
+    """The longest of these beginnings that the model's name has, with or without the name of its maker."""
+    whole = model.lower()
+    names = (whole, whole.rpartition("/")[2])
+    fitting = [start for start in starts if any(name.startswith(start.lower()) for name in names)]
+    return max(fitting, key=len, default=None)
 
 
 def openers_of(dialect: Dialect, tools: Mapping[str, Tool]) -> tuple[str, ...]:
-    """The literal texts with which a call of the dialect can begin."""
+    """The literal texts with which a call of the dialect can begin; with a newline first, only where a line
+    begins.
+    """
     if dialect.openers is not None:
         return dialect.openers(tools)
     marks = (mark for mark in dialect.leak_marks if mark.pattern.pattern.startswith(re.escape(mark.opener)))
     return tuple(dict.fromkeys(mark.opener for mark in marks))
 
 
+def _reads(dialect: Dialect, channel: str, wanted: Policy) -> bool:
+    """The dialect looks for calls in this channel, or the user wants every dialect to."""
+    parsed = "reasoning" if channel.startswith("reasoning") else channel
+    return parsed in (wanted.channels or dialect.policy.channels or ())
+
+
 class _Openers:
     """All openers of all dialects, for one set of tools."""
 
-    def __init__(self, tools: Mapping[str, Tool], channel: str, everywhere: bool) -> None:
-        self.dialects: dict[str, list[Dialect]] = {}
-        parsed = "reasoning" if channel.startswith("reasoning") else channel
+    def __init__(self, tools: Mapping[str, Tool], channel: str, wanted: Policy) -> None:
+        self._dialects: dict[str, list[Dialect]] = {}
         for dialect in DIALECTS.values():
-            here = everywhere or parsed in (dialect.policy.channels or ())
-            if dialect.converts and not dialect.chooses and here:
+            if dialect.converts and not dialect.chooses and _reads(dialect, channel, wanted):
                 for opener in openers_of(dialect, tools):
-                    self.dialects.setdefault(opener, []).append(dialect)
-        words = sorted(self.dialects, key=len, reverse=True)
-        self.any = re.compile("|".join(map(re.escape, words)) or "(?!)")
-        longer = [word for word in words if len(word) > 1]
+                    self._dialects.setdefault(opener, []).append(dialect)
+        words = sorted(self._dialects, key=len, reverse=True)
+        anywhere = [word for word in words if word[0] != "\n"]
+        on_line = [word[1:] for word in words if word[0] == "\n"]
+        patterns = [*map(re.escape, anywhere), *(rf"(?<![^\n\r]){re.escape(word)}" for word in on_line)]
+        self.any = re.compile("|".join(patterns) or "(?!)")
+        longer = [word for word in (*anywhere, *on_line) if len(word) > 1]
         self.begun = re.compile(rf"(?:{beginnings(*longer)})\Z" if longer else "(?!)")
-        self.firsts = re.compile(
-            "[" + "".join(re.escape(word[0]) for word in words) + "]" if words else "(?!)"
-        )
+        firsts = {word[0] for word in (*anywhere, *on_line)}
+        self.firsts = re.compile(f"[{''.join(map(re.escape, sorted(firsts)))}]" if firsts else "(?!)")
 
-    def at(self, text: str, start: int) -> list[Dialect]:
-        """The dialects one of whose openers stands there."""
+    def at_start(self, text: str, on_line: bool) -> list[Dialect]:
+        """The dialects one of whose openers the text begins with; `on_line` says that a line begins there."""
         found: dict[str, Dialect] = {}
-        for opener, dialects in self.dialects.items():
-            if text.startswith(opener, start):
+        for opener, dialects in self._dialects.items():
+            if text.startswith(opener) or (on_line and opener[0] == "\n" and text.startswith(opener[1:])):
                 found |= {one.name: one for one in dialects}
         return list(found.values())
 
 
 @lru_cache(maxsize=64)
-def _openers(names: tuple[str, ...], channel: str, everywhere: bool) -> _Openers:
-    return _Openers(dict.fromkeys(names, _NO_TOOL), channel, everywhere)
+def _openers(names: tuple[str, ...], channel: str, wanted: Policy) -> _Openers:
+    return _Openers(dict.fromkeys(names, _NO_TOOL), channel, wanted)
 
 
 _NO_TOOL = Tool("")
+
+
+class ChoosingHost(Host, Protocol):
+    """What a machine that chooses needs to know of its choice, which all channels share."""
+
+    wanted: Policy  # what the user said
+    expected: Dialect | None  # the dialect that the model is known to speak
+    decided: bool  # the answer has its dialect, and keeps it
+    dialect: Dialect
+
+    def expect(self, dialect: Dialect) -> None: ...
+    def adopt(self, dialect: Dialect) -> None: ...
 
 
 class _Trial:
@@ -87,17 +116,16 @@ class _Trial:
         self.dialect = dialect
         self.index = choice.index
         self.policy = wanted.over(replace(choice.policy, arguments="whole", max_call_bytes=1 << 30))
-        self.wanted = choice.wanted
         self.tools = choice.tools
         self.tools_known = choice.tools_known
+        self.was_cut = choice.was_cut
         self.journal = Journal("all")
         self.next_index = 0
         self._machine = Machine(dialect, self, machine.channel)
         self._machine.markdown = machine.markdown.clone()
-        self._machine.prev = machine.prev
-        self._known = 0
-
-    was_cut = False
+        self._machine.prev = machine.before
+        self._seen = 0
+        self._said = False  # it takes some of the text for prose
 
     def rejects(self, name: str) -> bool:
         return self.policy.unknown_tools == "text" and self.tools_known and name not in self.tools
@@ -105,42 +133,73 @@ class _Trial:
     def refuses(self, name: str) -> bool:
         return False
 
-    def adopt(self, dialect: Dialect) -> None:
-        raise AssertionError("a trial has its dialect")
-
     def admit(self, m: Machine, name: str, id: str | None, start: int, end: int) -> tuple[int, str] | None:
         return 0, "trial"
 
     def feed(self, text: str) -> bool:
         """Read on; True as soon as it is a call."""
         self._machine.feed(text)
+        return self._shows_a_call()
+
+    def ends_inside(self) -> bool:
+        """The answer is over, and this dialect has something to say about what it was reading."""
+        if not self.is_busy:
+            return False
+        self._machine.finish()
+        return self._shows_a_call() or self.has_findings
+
+    def _shows_a_call(self) -> bool:
         self._machine.out.clear()
         records = self.journal.records.items
-        new, self._known = records[self._known :], len(records)
-        return any(isinstance(record, Transition) and record.effect & _COMMITS for record in new)
+        new, self._seen = records[self._seen :], len(records)
+        steps = [record for record in new if isinstance(record, Transition)]
+        words = (step for step in steps if step.to == self._machine.state and not step.text.isspace())
+        self._said = self._said or any(step.effect & Effect.PROSE for step in words)
+        return any(step.effect & self.dialect.proof and self._is_about_a_call(step) for step in steps)
+
+    def _is_about_a_call(self, step: Transition) -> bool:
+        """Arguments alone may be any JSON."""
+        return bool(step.tool) or not step.effect & Effect.ARGUMENT
+
+    @property
+    def has_findings(self) -> bool:
+        return any(isinstance(record, Finding) for record in self.journal.records.items)
+
+    @property
+    def is_all_text(self) -> bool:
+        """It leaves every character as it is. What it would drop may be meant as text, in another dialect."""
+        steps = (record for record in self.journal.records.items if isinstance(record, Transition))
+        return not any(step.effect & (Effect.MARKUP | Effect.DROPPED) for step in steps)
 
     @property
     def is_busy(self) -> bool:
         """It may still become a call: something is held back, or a section of calls is open."""
-        return self._machine.is_busy or self._machine.state is not self.dialect.initial
+        machine = self._machine
+        return machine.is_busy or (machine.state is not self.dialect.initial and not self._said)
 
 
 class AutoMachine(Machine):
     """A machine that finds out its dialect on the way."""
 
-    __slots__ = ("_held_back", "_known_openers", "_read", "_thought", "_trials")
+    __slots__ = ("_held_back", "_known_openers", "_read", "_trials", "before")
 
-    def __init__(self, dialect: Dialect, choice: Host, channel: str) -> None:
+    choice: ChoosingHost
+
+    def __init__(self, dialect: Dialect, choice: ChoosingHost, channel: str) -> None:
+        own = choice.expected
+        if own is not None and _reads(own, channel, choice.wanted):
+            choice.expect(own)
+            dialect = own
         super().__init__(dialect, choice, channel)
-        said = choice.wanted.channels is not None  # the user wants this channel read, whatever the dialect
-        self._known_openers = _openers(tuple(choice.tools), channel, said)
-        self._thought = ""  # the end of the prose, while a thought may be open in it
+        self._known_openers = _openers(tuple(choice.tools), channel, choice.wanted)
         self._held_back = ""  # from an opener on, or from what may become one
         self._trials: list[_Trial] = []
         self._read = 0  # characters of it that the trials have read
+        self.before = "\n"  # the character before what is held back
 
     def feed(self, text: str) -> None:
-        if not self.dialect.chooses:
+        if self.choice.decided:
+            self._follow()
             super().feed(text)
             return
         self.received += len(text)
@@ -152,39 +211,61 @@ class AutoMachine(Machine):
         self._look()
 
     def finish(self) -> None:
-        if self.dialect.chooses and self._held_back:
-            busy = next((trial for trial in self._trials if trial.is_busy), None)
-            if busy is not None:
-                self._choose(busy.dialect, "the answer ends inside of such a call")
-            else:
-                self._say(len(self._held_back))
+        if not self.choice.decided:
+            if self._held_back and not self._trials:
+                self._look(over=True)
+            self._end_trials()
+        self._follow()
         super().finish()
 
-    def _look(self) -> None:
-        while self._held_back and self.dialect.chooses:
-            if not self._trials and not self._begin_trials():
+    def _end_trials(self) -> None:
+        ended = next((trial for trial in self._trials if trial.ends_inside()), None)
+        if ended is not None:
+            self._choose(ended.dialect, "the answer ends inside of such a call")
+        elif self._held_back:
+            self._trials = []
+            self._say(len(self._held_back))
+
+    def _look(self, over: bool = False) -> None:
+        while self._held_back and not self.choice.decided:
+            if not self._trials and not self._begin_trials(over):
                 return
             if self._trials and not self._go_on():
                 return
+        self._follow()
 
-    def _begin_trials(self) -> bool:
+    def _begin_trials(self, over: bool) -> bool:
         """Prose up to the next opener leaves; False where there is none yet."""
         openers, text = self._known_openers, self._held_back
-        found = openers.any.search(text)
+        found = openers.any.search(text, 0 if self.before in _LINE_ENDS else min(1, self._on_line_only(text)))
         if found is None:
-            self._say(self._undecided(text))
+            self._say(len(text) if over else self._undecided(text))
             return False
         self._say(found.start())
-        dialects = [
-            one for one in openers.at(self._held_back, 0) if not (one.tags_are_names and self._thinks)
-        ]
-        own = dialect_of_model(getattr(self.choice, "model", ""))
+        if self.choice.decided:
+            return True
+        if self.call is not None:  # its own dialect has a call open, and this is part of it
+            self._say(1)
+            return True
+        if not over and openers.begun.match(self._held_back):
+            return False  # a longer one may begin here
+        dialects = openers.at_start(self._held_back, self.before in _LINE_ENDS)
+        dialects = [one for one in dialects if not self._is_only_thought(one)]
+        own = self.choice.expected
         dialects.sort(key=lambda one: (one.tags_are_names, one is not own))
         self._trials = [_Trial(dialect, self) for dialect in dialects]
         self._read = 0
         if not dialects:
             self._say(1)
         return True
+
+    def _on_line_only(self, text: str) -> bool:
+        """What the text begins with could only be an opener if a line began there."""
+        return not self._known_openers.at_start(text, False)
+
+    def _is_only_thought(self, dialect: Dialect) -> bool:
+        """Where models of this dialect write what they only think of, nothing is a call."""
+        return self.in_thought and self.choice.wanted.over(dialect.policy).in_think == "text"
 
     def _undecided(self, text: str) -> int:
         """Where what may become an opener begins."""
@@ -198,59 +279,89 @@ class AutoMachine(Machine):
     def _go_on(self) -> bool:
         """The trials read on, character by character, so that it does not matter how the text was cut."""
         text = self._held_back
+        busy = self._trials
         while self._read < len(text):
             character = text[self._read]
             self._read += 1
+            before = busy
             done = [trial for trial in self._trials if trial.feed(character)]
             special = [trial for trial in done if not trial.dialect.tags_are_names]
             busy = [trial for trial in self._trials if trial.is_busy]
-            if special:
-                self._choose(special[0].dialect, f"the answer has a call of it: {_excerpt(text)}")
-                return True
-            if done and not any(not trial.dialect.tags_are_names for trial in busy):
-                self._choose(done[0].dialect, f"the answer has a call of it: {_excerpt(text)}")
+            if special or (done and all(trial.dialect.tags_are_names for trial in busy)):
+                self._choose((special or done)[0].dialect, f"the answer has a call of it: {self._excerpt}")
                 return True
             if not busy:
-                self._trials = []
-                self._say(self._read)
+                self._give_up(before)
                 return True
             if self._read >= _LONGEST_TRIAL:
-                self._choose(
-                    busy[0].dialect, f"the answer has the beginning of such a call: {_excerpt(text)}"
-                )
+                why = f"the answer has the beginning of such a call: {self._excerpt}"
+                self._choose(busy[0].dialect, why)
                 return True
         return False
 
+    @property
+    def _excerpt(self) -> str:
+        return repr(self._held_back[:40])
+
+    def _give_up(self, last: list[_Trial]) -> None:
+        """None of them has read a call. What one of those that came furthest has to say about it is said."""
+        self._trials = []
+        told = next(
+            (trial.dialect for trial in last if trial.has_findings and trial.is_all_text), self.dialect
+        )
+        if told is self.dialect:
+            self._say(self._read)
+            return
+        own, state = self.dialect, self.state
+        self.become(told)
+        self._say(self._read)
+        self.become(own)
+        self._enter(state)
+
     def _say(self, size: int) -> None:
-        """So much of what was held back is prose."""
+        """So much of what was held back is for the dialect in which the answer is read so far."""
         text, self._held_back = self._held_back[:size], self._held_back[size:]
         if text:
-            self._follow_thought(text)
+            self.before = text[-1]
             self._lex(text)
 
-    def _follow_thought(self, text: str) -> None:
-        """Where models write what they only think of, a tool's tag is not a call."""
-        seen = self._thought + text
-        last = max(seen.rfind("<think>"), seen.rfind("<thinking>"))
-        ended = max(seen.rfind("</think>"), seen.rfind("</thinking>"))
-        self._thought = "<think>" + seen[-_LONGEST_TAG:] if last > ended else seen[-_LONGEST_TAG:]
+    def say_at(self, start: int, text: str) -> None:
+        if not self.dialect.fenced and not self.choice.decided:
+            self.markdown.feed(text)  # other dialects may want to know
+        super().say_at(start, text)
 
     @property
-    def _thinks(self) -> bool:
-        return self._thought.startswith("<think>")
+    def is_busy(self) -> bool:
+        return bool(self._held_back) or super().is_busy
+
+    @property
+    def skips_thoughts(self) -> bool:
+        one = self.dialect
+        return not one.chooses and not one.has_thoughts and self.choice.policy.in_think == "text"
 
     def _choose(self, dialect: Dialect, why: str) -> None:
-        text, self._held_back, self._trials = self._held_back, "", []
-        self.found("dialect-chosen", self.pos, self.pos, dialect=dialect.name, why=why)
+        at = self.pos + len(self._rest)
+        own = self.choice.expected
+        if own is not None and own is not dialect:
+            why += f"; the model is known to speak {own.name}"
+        self.found("dialect-chosen", at, at, dialect=dialect.name, why=why)
         self.choice.adopt(dialect)
-        self.become(dialect)
-        self._lex(text)
+        self._follow()
+
+    def _follow(self) -> None:
+        """The answer has its dialect, by this channel or by another: what was held back is read in it."""
+        if not self.choice.decided:
+            return
+        if self.dialect is not self.choice.dialect and self.call is None:
+            self.become(self.choice.dialect)
+        text, self._held_back, self._trials = self._held_back, "", []
+        if text:
+            self._lex(text)
 
     def clone(self, choice: Host) -> AutoMachine:
         twin = super().clone(choice)
         assert isinstance(twin, AutoMachine)
-        twin._known_openers, twin._held_back = self._known_openers, self._held_back
-        twin._thought = self._thought
+        twin._known_openers, twin._held_back, twin.before = self._known_openers, self._held_back, self.before
         # The trials are read again from their beginning: they are short.
         twin._trials, twin._read = [], 0
         if self._trials:
@@ -260,7 +371,3 @@ class AutoMachine(Machine):
                     trial.feed(character)
             twin._read = self._read
         return twin
-
-
-def _excerpt(text: str) -> str:
-    return repr(text[:40])

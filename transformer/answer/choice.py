@@ -192,13 +192,14 @@ class Choice:
         "calls",
         "client",
         "complete",
+        "decided",
         "dialect",
+        "expected",
         "finish_event",
         "finished",
         "index",
         "journal",
         "message",
-        "model",
         "next_index",
         "number",
         "policy",
@@ -217,9 +218,10 @@ class Choice:
         self.index = index
         self.setting = setting
         self.dialect = setting.dialect  # another one, once the answer has shown which
+        self.decided = not setting.dialect.chooses  # the answer has its dialect, and keeps it
+        self.expected = setting.expected
         self.policy = setting.policy
         self.wanted = setting.wanted
-        self.model = setting.model
         self.tools = setting.tools
         self.tools_known = setting.tools_known
         self.client = client
@@ -270,15 +272,18 @@ class Choice:
         """A channel that the policy does not parse goes on as it is."""
         parsed = "reasoning" if channel.startswith("reasoning") else channel
         self._offsets[channel] = 0
-        if not self.setting.converts or parsed not in (self.policy.channels or ()):
+        policy = self.policy if self.decided else self.setting.policy
+        if not self.setting.converts or parsed not in (policy.channels or ()):
             return None
         if channel == "content":
-            if self.policy.in_think == "text" and not (self.dialect.has_thoughts or self.dialect.chooses):
+            follows = self.policy.in_think == "text" and not self.dialect.has_thoughts
+            if follows or not self.decided:
                 self._filters[channel] = ThoughtFilter()
             if self.policy.reasoning == "split":
                 self._splitter = ThoughtSplitter()
-        kind = AutoMachine if self.dialect.chooses else Machine
-        return kind(self.dialect, self, channel)
+        if self.decided:
+            return Machine(self.dialect, self, channel)
+        return AutoMachine(self.setting.dialect, self, channel)
 
     def fields(self, channel: str) -> tuple[str, ...]:
         """The fields in which the channel's text last came, and in which it goes on."""
@@ -334,7 +339,12 @@ class Choice:
         return self.upstream_finish in CUT
 
     def adopt(self, dialect: Dialect) -> None:
-        """The answer turned out to be written in this dialect: its defaults are the ones that count."""
+        """The answer turned out to be written in this dialect, and is to its end."""
+        self.expect(dialect)
+        self.decided = True
+
+    def expect(self, dialect: Dialect) -> None:
+        """The answer is read in this dialect, so far: its defaults are the ones that count."""
         self.dialect = dialect
         self.policy = replace(self.setting.wanted.over(dialect.policy), calls=self.setting.calls(dialect))
 
@@ -358,6 +368,10 @@ class Choice:
             return None
         if self.tools_known and name not in self.tools:
             m.found("unknown-tool", start, end, tool=name)
+        if not self.decided:
+            said = f"the answer has a call of it, and the model is called {self.setting.model}"
+            m.found("dialect-chosen", start, start, dialect=m.dialect.name, why=said)
+            self.adopt(m.dialect)
         index = self.next_index
         self.next_index += 1
         self.calls += 1
@@ -385,8 +399,12 @@ class Choice:
         m.out.clear()
 
     def _prose(self, channel: str, op: Piece) -> None:
-        fields = ("content",) if self.policy.text_channel == "content" else self._fields[channel]
-        if self._splitter is None or channel != "content":
+        fields = self._fields[channel]
+        if self.policy.text_channel == "content":
+            fields = ("content",)
+        elif op.thought and channel == "content":
+            fields = _THOUGHT
+        if self._splitter is None or channel != "content" or op.thought:
             self._say(channel, fields, op.start, op.text)
             return
         for said in self._splitter.parts(op.start, op.text):

@@ -74,7 +74,7 @@ def _open(broken: StreamTransformer) -> dict[Place, list[tuple[int, int]]]:
 
 def _held(machine: Machine) -> list[tuple[int, int]]:
     """Whitespace that waits for what follows it, maybe with markup behind it; and the end of what came."""
-    waiting = [(start, start + len(text)) for start, text in machine.prose._spaces]
+    waiting = [(piece.start, piece.start + len(piece.text)) for piece in machine.prose._spaces]
     rest = machine.held - sum(end - start for start, end in waiting)
     return [*waiting, (machine.received - rest, _END)]
 

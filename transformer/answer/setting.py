@@ -1,4 +1,4 @@
-"""Ids of generated calls: a seed and a number give the same id on every machine."""
+"""The setting of a conversion: everything that is known before the first byte of an answer comes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from hashlib import blake2s
 from typing import Any
 
-from transformer.dialects import find_dialect
+from transformer.answer.auto import dialect_of_model
+from transformer.dialects import DIALECTS, find_dialect
 from transformer.frontends import find_frontend
 from transformer.frontends.frontend import ANSWER, AnswerFacts, ChatRequest, ErrorAnswer, Frontend
 from transformer.frontends.writer import ClientWriter
@@ -34,6 +35,7 @@ def call_ids(seed: str = "") -> Callable[[int], str]:
 @dataclass(frozen=True, slots=True)
 class Setting:
     dialect: Dialect
+    expected: Dialect | None  # which one `dialect` will probably choose, if it chooses
     policy: Policy  # with the dialect's defaults filled in
     wanted: Policy  # what the user said
     one_call: bool  # the request wants one call at a time
@@ -56,7 +58,8 @@ class Setting:
             "created": int(self.now),
             "model": self.model,
         }
-        facts = AnswerFacts(made, self.ids or call_ids(), streamed, self.dialect.own_json)
+        any_json = self.dialect.own_json or self.dialect.chooses
+        facts = AnswerFacts(made, self.ids or call_ids(), streamed, any_json)
         return self.frontend.writer(self.asked, facts)
 
     def error(
@@ -92,8 +95,11 @@ def make_setting(
     said = tools is not None or request is not None
     asks = bool(listed) or not said or full.convert == "always"
     converts = chosen.converts and asks and body.get("tool_choice") != "none"
+    # Half of a surrogate pair cannot be written as JSON; nobody's model is called so.
+    model = str(body.get("model") or "unknown").encode("utf-8", "replace").decode()
     return Setting(
         dialect=chosen,
+        expected=_expected(full, model) if chosen.chooses else None,
         policy=full,
         wanted=wanted,
         one_call=body.get("parallel_tool_calls") is False,
@@ -106,9 +112,16 @@ def make_setting(
         converts=converts,
         raw=not converts and api.relays,
         wants_usage=_wants_usage(None if request is None else body),
-        # Half of a surrogate pair cannot be written as JSON; nobody's model is called so.
-        model=str(body.get("model") or "unknown").encode("utf-8", "replace").decode(),
+        model=model,
     )
+
+
+def _expected(policy: Policy, model: str) -> Dialect | None:
+    """The dialect that the user says the model speaks, else the one that its name tells. A policy may come
+    with a tape from anywhere: nothing is imported for it.
+    """
+    said = DIALECTS.get(policy.expect or "")
+    return said if said is not None and not said.chooses else dialect_of_model(model)
 
 
 def _ids(ids: Callable[[int], str], frontend: Frontend) -> Callable[[int], str]:

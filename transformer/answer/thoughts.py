@@ -51,7 +51,9 @@ class _Tags:
 
 
 class ThoughtFilter:
-    """Keeps the thoughts of a channel away from its machine, in which a tag inside a call is only data."""
+    """Keeps the thoughts of a channel away from its machine, in which a tag inside a call is only data; or
+    only tells it of them, where it has not found out yet what they are.
+    """
 
     __slots__ = ("_tags",)
 
@@ -69,13 +71,13 @@ class ThoughtFilter:
             self._pass_on(machine, rest, False)
 
     def _pass_on(self, machine: Machine, part: str, is_tag: bool) -> None:
-        if self._tags.inside and not is_tag:
+        if self._tags.inside and not is_tag and machine.skips_thoughts:
             machine.pass_by(part)
             return
         machine.received -= len(part)
         machine.feed(part)
         if is_tag:
-            self._tags.inside = not self._tags.inside and machine.call is None
+            self._tags.inside = machine.in_thought = not self._tags.inside and not machine.is_busy
 
     def clone(self) -> ThoughtFilter:
         twin = ThoughtFilter()

@@ -17,6 +17,7 @@ from transformer.dialects.deepseek_v3 import DEEPSEEK_V3
 from transformer.dialects.deepseek_v31 import DEEPSEEK_V31
 from transformer.dialects.functions_invoke import FUNCTIONS_INVOKE
 from transformer.dialects.glm import GLM
+from transformer.dialects.harmony import HARMONY
 from transformer.dialects.hermes import HERMES
 from transformer.dialects.kimi_k2 import KIMI_K2
 from transformer.dialects.llama3_json import LLAMA3_JSON
@@ -25,6 +26,7 @@ from transformer.dialects.minimax_m2 import MINIMAX_M2
 from transformer.dialects.mistral import MISTRAL
 from transformer.dialects.nemotron_toolcall import NEMOTRON_TOOLCALL
 from transformer.dialects.passthrough import PASSTHROUGH
+from transformer.dialects.pythonic import PYTHONIC
 from transformer.dialects.qwen3_coder import QWEN3_CODER
 from transformer.dialects.roo_xml import ROO_XML
 from transformer.dialects.seed_oss import SEED_OSS
@@ -46,6 +48,8 @@ BUILT_IN = (
     DEEPSEEK_V3,
     DEEPSEEK_V31,
     DEEPSEEK_DSML,
+    HARMONY,
+    PYTHONIC,
     AUTO,
     PASSTHROUGH,
 )

@@ -11,20 +11,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from transformer.parser.leakmarks import NAME, WORD, LeakMark, leak_mark
+from transformer.parser.leakmarks import NAME, LeakMark, leak_mark
 
 # The generic shapes come last.
 LEAK_MARKS: Mapping[str, tuple[LeakMark, ...]] = {
     "functionary": (leak_mark("<function=", rf"<function=(?P<name>{NAME})>(?=\s*\{{\s*\")", "name or line"),),
     "hunyuan": (leak_mark("<tool_calls>", r"<tool_calls>(?=\s*(?:<tool_call>|\[\s*\{))", "name or line"),),
     "kimi-k3": (leak_mark("<|open|>", r'<\|open\|>(?=tools<\|sep|[^<\n]{0,20}call tool="|argument key=")'),),
-    "harmony": (
-        leak_mark(
-            "<|channel|>",
-            r"<\|(?:channel\|>(?=\s*(?:analysis|commentary|final)\b[^<\n]{0,256}<\|(?:message|constrain)\|>)"
-            r"|start\|>assistant(?=\s*<\|channel\|>|\s+to=functions\.))",
-        ),
-    ),
     "minimax-m3": (leak_mark("]minimax[", r"\]<\]minimax\[>\[(?=<(?:tool_call|invoke)\b)"),),
     "bracketed": (leak_mark("[TOOL_CALL]", r"\[TOOL_CALL\](?=\s*\{)", "name or line"),),
     "gemma4": (leak_mark("<|tool_call>", r"<\|tool_call>(?=\s*call:)"),),
@@ -36,17 +29,10 @@ LEAK_MARKS: Mapping[str, tuple[LeakMark, ...]] = {
     ),
     "internlm": (leak_mark("<|action_start|>", r"<\|action_start\|>(?=\s*<\|plugin\|>)"),),
     "apertus": (leak_mark("<|tools_prefix|>", r"<\|tools_prefix\|>(?=\s*\[)"),),
-    "pythonic": (
-        leak_mark("<|tool_call_start|>", r"<\|tool_call_start\|>(?=\s*\[)"),
-        leak_mark("<|python_start|>", r"<\|python_start\|>(?=\s*\[)"),
-        leak_mark("[", rf"\[(?P<name>{WORD})\((?=\w{{1,256}}\s*=|\)\s*[\],])", "name and line"),
-    ),
 }
 
 # Words that stand only in a prompt which explains such calls.
-TAUGHT_BY: Mapping[str, tuple[str, ...]] = {
-    "harmony": ("<|channel|>commentary", "to=functions."),
-}
+TAUGHT_BY: Mapping[str, tuple[str, ...]] = {}
 
 
 # -- JSON with a name and arguments, as many models write a call

@@ -30,6 +30,7 @@ FUNCTIONS_INVOKE = Dialect(
     ),
     template=packaged_template("functions_invoke.jinja"),
     taught_by=("<function_calls>\n<invoke name=",),
+    openers=lambda tools: ("<function_calls>", "<invoke name="),
     leak_marks=(
         leak_mark("<function_calls>", r"<function_calls>\s*<invoke\b"),
         leak_mark(

@@ -47,5 +47,6 @@ LLAMA3_JSON = Dialect(
         ),
     ),
     mender=Mender(JsonMending(OPEN, "", SPELLING.keys).ideas),
+    openers=lambda tools: (OPEN, "\n{"),
     models=("llama-3.1", "llama-3.2", "llama-3.3", "llama3.1", "llama3.2", "llama3.3", "meta-llama/llama-3"),
 )

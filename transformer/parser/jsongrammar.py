@@ -153,11 +153,11 @@ class JsonSpelling:
             S.NAME: self._lexicon(bare, *name, "\"'"),
             S.VALUE: self._lexicon("{}[,\"'"),
             S.ARGUMENTS: self._lexicon("{}[]\"'"),
-            S.STRING: _inside('"'),
-            S.QUOTED: _inside("'"),
+            S.STRING: inside_string('"'),
+            S.QUOTED: inside_string("'"),
             S.SCALAR: self._lexicon("},"),
             S.OTHER: self._lexicon('{}[]",'),
-            S.OTHER_STRING: _inside('"'),
+            S.OTHER_STRING: inside_string('"'),
             S.NEXT: self._lexicon("{}]", *separator, ",;"),
             S.REJECTED: self._lexicon("{]", *separator, ",;"),
             S.AFTER: self._lexicon(bare),
@@ -250,7 +250,7 @@ def _any(words: tuple[str, ...]) -> str:
     return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
 
 
-def _inside(quote: str) -> Lexicon:
+def inside_string(quote: str) -> Lexicon:
     """Inside a string an escape is two characters like others: only the quote that ends it counts, and a
     backslash that is the last character so far.
     """
@@ -716,7 +716,7 @@ def _at_markers(*cases: Rule) -> Block:
 
 
 # fmt: off
-_ENDS = [
+ENDS = [
     Rule(S.DONE, E.GIVES_UP, give_up, "the answer ended, and this is not a call", is_no_call),
     Rule(S.DONE, E.GIVES_UP, give_up, _NOT_OFFERED, is_rejected),
     Rule(S.DONE, _REPAIRED, complete_unended, "only the end of the object is missing", has_all),
@@ -782,7 +782,7 @@ TRANSITIONS = table(
                     Rule(S.TEXT, _REPAIRED | E.PROSE, then(complete_unended, bare_text_after),
                          "the call has all it needs, and this is not part of it", is_whole_call),
                 ],
-                T.END: _ENDS,
+                T.END: ENDS,
             },
             Rule(S.TEXT, E.GIVES_UP, malformed, "not JSON, so not a call"),
         ),
@@ -795,7 +795,7 @@ TRANSITIONS = table(
                     Rule(S.OBJECT, E.NAMES | E.HELD, name_call, "the tool's name"),
                 ],
                 T.OPEN: Rule(S.MARKED, E.GIVES_UP | _BEGIN, then(release, begin_call), "the one before it was text"),
-                T.END: _ENDS,
+                T.END: ENDS,
             },
             Rule(S.TEXT, E.GIVES_UP, not_a_call, "a name is a string"),
         ),
@@ -812,7 +812,7 @@ TRANSITIONS = table(
                     Rule(S.AFTER, E.COMPLETES, complete_empty, "a call without arguments", is_headed),
                     _NOT_ENDED,
                 ),
-                T.END: _ENDS,
+                T.END: ENDS,
             },
             Rule(S.TEXT, E.GIVES_UP, malformed, "not JSON, so not a call"),
         ),
@@ -834,7 +834,7 @@ TRANSITIONS = table(
                 ],
                 T.CUT: Rule(S.ARGUMENTS, E.HELD, hold, "part of a marker, which is not JSON"),
                 **_MARKER_ENDS,
-                T.END: _ENDS,
+                T.END: ENDS,
             },
             Rule(S.ARGUMENTS, E.ARGUMENT, argument, "not JSON, but passed on as written"),
         ),
@@ -844,7 +844,7 @@ TRANSITIONS = table(
                     Rule(S.OBJECT, E.ARGUMENT, end_whole_string, "the arguments were a string", is_whole_value),
                     Rule(S.ARGUMENTS, E.ARGUMENT, end_string, "the string ends"),
                 ],
-                T.END: _ENDS,
+                T.END: ENDS,
             },
             Rule(S.STRING, E.ARGUMENT, string, "inside a string everything is data"),
         ),
@@ -854,7 +854,7 @@ TRANSITIONS = table(
                     Rule(S.OBJECT, E.ARGUMENT, end_whole_string, "the arguments were a string", is_whole_value),
                     Rule(S.ARGUMENTS, E.ARGUMENT, end_string, "the string ends"),
                 ],
-                T.END: _ENDS,
+                T.END: ENDS,
             },
             Rule(S.QUOTED, E.ARGUMENT, string, "inside a string everything is data"),
         ),
@@ -864,7 +864,7 @@ TRANSITIONS = table(
                 T.END_BRACE: _OBJECT_ENDS,
                 T.CUT: Rule(S.SCALAR, E.HELD, hold, "part of a marker, which is not JSON"),
                 **_MARKER_ENDS,
-                T.END: _ENDS,
+                T.END: ENDS,
             },
             Rule(S.SCALAR, E.ARGUMENT, argument, "passed on as written"),
         ),
@@ -879,14 +879,14 @@ TRANSITIONS = table(
                 ],
                 T.COMMA: [Rule(S.OBJECT, E.HELD, hold, "the next member", ends_member)],
                 **_MARKER_ENDS,
-                T.END: _ENDS,
+                T.END: ENDS,
             },
             Rule(S.OTHER, E.HELD, hold, "it means nothing here"),
         ),
         S.OTHER_STRING: (
             {
                 T.QUOTE: Rule(S.OTHER, E.HELD, hold, "the string ends"),
-                T.END: _ENDS,
+                T.END: ENDS,
             },
             Rule(S.OTHER_STRING, E.HELD, hold, "inside a string everything is data"),
         ),

@@ -202,6 +202,8 @@ class Dialect:
     has_thoughts: bool = False  # its table knows <think> itself
     chooses: bool = False  # it only looks for the dialect that the answer really speaks
     openers: Callable[[Mapping[str, Tool]], tuple[str, ...]] | None = None  # literal beginnings of a call
+    # what shows that a text is a call of this dialect
+    proof: Effect = Effect.OPENS_VALUE | Effect.ARGUMENT | Effect.COMPLETES
     fenced: bool = False  # where a call stands in Markdown makes a difference
     spelling: Any = None  # the markers, where the table is a grammar's that several dialects share
     ids: Literal["generated", "upstream"] = "generated"
@@ -259,7 +261,6 @@ class Host(Protocol):
 
     index: int
     policy: Policy
-    wanted: Policy  # what the user said of it
     tools: Mapping[str, Tool]
     tools_known: bool
     journal: Journal
@@ -269,7 +270,6 @@ class Host(Protocol):
     def was_cut(self) -> bool: ...
     def rejects(self, name: str) -> bool: ...
     def refuses(self, name: str) -> bool: ...
-    def adopt(self, dialect: Dialect) -> None: ...
     def admit(
         self, m: Machine, name: str, id: str | None, start: int, end: int
     ) -> tuple[int, str] | None: ...
@@ -285,9 +285,9 @@ class Machine:
 
     __slots__ = (
         "_again", "_at", "_compiled", "_journal", "_lexicon", "_limit", "_loop", "_rest", "_rules", "_space",
-        "_starts", "_steady", "_text", "call", "channel", "choice", "dialect", "examples", "line", "markdown",
-        "named", "offered_until", "out", "pos", "prev", "prose", "received", "section", "settled", "state",
-        "wrapped",
+        "_starts", "_steady", "_text", "call", "channel", "choice", "dialect", "examples", "in_thought",
+        "line", "markdown", "named", "offered_until", "out", "pos", "prev", "prose", "received", "section",
+        "settled", "state", "wrapped",
     )  # fmt: skip
 
     def __init__(self, dialect: Dialect, choice: Host, channel: str) -> None:
@@ -309,6 +309,7 @@ class Machine:
         self.named: dict[
             str, tuple[int, bool]
         ] = {}  # tools whose tag stayed text: where, and alone on its line
+        self.in_thought = False  # what comes now is a thought, where somebody looks for these
         self.line = True  # the token that is being decided stands at the start of a line
         self._again: tuple[int, str] | None = None
         self._rest = ""
@@ -395,6 +396,10 @@ class Machine:
         if self.dialect.fenced:
             self.markdown.feed(text)
         self.prose.text(start, text)
+
+    def think(self, text: str) -> None:
+        """The text that was just read is a thought, which is not said to the user."""
+        self.prose.text(self.pos - len(text), text, thought=True)
 
     def again(self, start: int, text: str) -> None:
         """At the end of the answer: go back to `start` and read `text` once more, from the rule's next
@@ -555,6 +560,11 @@ class Machine:
     def is_busy(self) -> bool:
         """A call is open, or what may be the beginning of a token is held back."""
         return self.call is not None or bool(self._rest)
+
+    @property
+    def skips_thoughts(self) -> bool:
+        """Thoughts that are recognised as such are not to be read."""
+        return True
 
     def become(self, dialect: Dialect) -> None:
         """From here on the text is read as another dialect."""

@@ -8,10 +8,13 @@ from typing import NamedTuple, TypeAlias
 
 
 class Piece(NamedTuple):
-    """Text of a channel; `start` is its first character's place in the channel."""
+    """Text of a channel; `start` is its first character's place in the channel. The model says it to the
+    user, or it is a `thought`, which goes to the client as reasoning.
+    """
 
     start: int
     text: str
+    thought: bool = False
 
 
 class Begin(NamedTuple):
@@ -67,7 +70,7 @@ def merged(ops: list[Op]) -> list[Op]:
 
 def _continues(first: Op, end: int, op: Op) -> bool:
     if isinstance(op, Piece):
-        return isinstance(first, Piece) and op.start == end
+        return isinstance(first, Piece) and (op.start, op.thought) == (end, first.thought)
     # Only what stands side by side, so that the span of the whole is that of its text.
     return (
         isinstance(op, Arguments)
@@ -79,7 +82,7 @@ def _continues(first: Op, end: int, op: Op) -> bool:
 def _joined(run: list[Op]) -> Op:
     first, last = run[0], run[-1]
     if isinstance(first, Piece):
-        return Piece(first.start, "".join(op.text for op in run if isinstance(op, Piece)))
+        return first._replace(text="".join(op.text for op in run if isinstance(op, Piece)))
     assert isinstance(first, Arguments) and isinstance(last, Arguments)
     text = "".join(op.text for op in run if isinstance(op, Arguments))
     return Arguments(first.call, text, first.start, last.end)
@@ -104,7 +107,7 @@ class Prose:
         self._dropped: tuple[int, int] | None = None
         self._words = False  # there is more than whitespace in what was dropped
 
-    def text(self, start: int, text: str) -> None:
+    def text(self, start: int, text: str, thought: bool = False) -> None:
         if self._dropped is not None:
             self._dropped = (self._dropped[0], start + len(text))
             self._words = self._words or not text.isspace()
@@ -112,18 +115,18 @@ class Prose:
             return
         body = text.rstrip()
         if not body:
-            self._spaces.append(Piece(start, text))
+            self._spaces.append(Piece(start, text, thought))
             return
         if self._spaces:
-            self._release()
-        self._emit(start, body)
+            self.release()
+        self._emit(Piece(start, body, thought))
         self.quiet = False
         if len(body) < len(text):
-            self._spaces.append(Piece(start + len(body), text[len(body) :]))
+            self._spaces.append(Piece(start + len(body), text[len(body) :], thought))
 
     def call(self, end: int) -> None:
         """A call was recognised that ends at `end`: the whitespace before it goes with it."""
-        self._forget()
+        self.forget()
         self._report()
         self.quiet = True
         if self.drop:
@@ -132,23 +135,25 @@ class Prose:
     def end(self) -> None:
         """The answer is over: whitespace that followed text was text."""
         if self.quiet:
-            self._forget()
+            self.forget()
         else:
-            self._release()
+            self.release()
         self._report()
 
-    def _emit(self, start: int, text: str) -> None:
-        self.settled += len(text)
-        self.out.append(Piece(start, text))
-
-    def _release(self) -> None:
-        for start, text in self._spaces:
-            self._emit(start, text)
+    def release(self) -> None:
+        """The whitespace that waits was text."""
+        for piece in self._spaces:
+            self._emit(piece)
         self._spaces = []
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """The whitespace that waits was markup."""
         self.settled += sum(len(piece.text) for piece in self._spaces)
         self._spaces = []
+
+    def _emit(self, piece: Piece) -> None:
+        self.settled += len(piece.text)
+        self.out.append(piece)
 
     def _report(self) -> None:
         if self._dropped is not None and self._words:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import partial
 
 from transformer.answer.auto import dialect_of_model
 from transformer.answer.observations import choices_of
 from transformer.answer.review import observed
 from transformer.dialects import DIALECTS
+from transformer.parser.machine import Dialect
+from transformer.records import Effect, Record, Transition
 from workbench.tape.inputs import Input, convert
 from workbench.tape.recipe import Wishes, make_recipe
 
@@ -43,9 +46,9 @@ def detect(given: Input, wishes: Wishes) -> list[Candidate]:
     model = str(header.get("model") or "")
     known = dialect_of_model(model)
     found = []
-    for name, dialect in DIALECTS.items():
+    for dialect in DIALECTS.values():
         if dialect.converts and not dialect.chooses:
-            found.append(_candidate(name, given, wishes, known is dialect, model))
+            found.append(_candidate(dialect, given, wishes, known is dialect, model))
     found = [one for one in found if one.certainty]
     best = sorted(found, key=lambda one: (-one.certainty, len(one.against), -len(one.calls)))
     if len(best) > 1 and best[0].certainty == best[1].certainty == Certainty.CERTAIN:
@@ -54,11 +57,12 @@ def detect(given: Input, wishes: Wishes) -> list[Candidate]:
     return best
 
 
-def _candidate(name: str, given: Input, wishes: Wishes, by_name: bool, model: str) -> Candidate:
+def _candidate(dialect: Dialect, given: Input, wishes: Wishes, by_name: bool, model: str) -> Candidate:
+    name = dialect.name
     header = given.tape.header if given.tape is not None else {}
     switches = {**wishes.switches, "convert": "always", "calls": "all"}
     recipe = make_recipe(header, replace(wishes, dialect=name, switches=switches))
-    result = convert(given, recipe, None, "findings")
+    result = convert(given, recipe, None, "all")
     calls = tuple(call.name for choice in choices_of(result.message or {}) for call in choice.calls)
     errors = [finding.message for finding in result.findings if finding.level == "error"]
     left = [
@@ -72,11 +76,20 @@ def _candidate(name: str, given: Input, wishes: Wishes, by_name: bool, model: st
     reasons = (
         [f"reads {len(calls)} call{'s' if len(calls) != 1 else ''}: {', '.join(calls)}"] if calls else []
     )
+    marked = not calls and any(map(partial(_is_markup, dialect), result.records))
+    if marked:
+        reasons.append("reads markup that only it has, and no call")
     if by_name:
         reasons.append(f"the model's name is {model}")
     unknown = [call for call in calls if offered and call not in offered]
     against = [*errors, *left, *(f"{call} was not offered" for call in unknown)]
-    return Candidate(name, _certainty(calls, unknown, errors, left), calls, tuple(reasons), tuple(against))
+    certainty = Certainty.LIKELY if marked and not against else _certainty(calls, unknown, errors, left)
+    return Candidate(name, certainty, calls, tuple(reasons), tuple(against))
+
+
+def _is_markup(dialect: Dialect, record: Record) -> bool:
+    """It shows the dialect as a call would."""
+    return isinstance(record, Transition) and bool(record.effect & dialect.proof & Effect.MARKUP)
 
 
 def _certainty(calls: tuple[str, ...], unknown: list[str], errors: list[str], left: list[str]) -> Certainty:

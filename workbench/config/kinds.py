@@ -17,7 +17,7 @@ from transformer.frontends import FRONTENDS
 from transformer.policy import CHOICES, Policy, PolicyError
 from transformer.request.prompt import BUILTIN_TEMPLATES
 from workbench.errors import UserError
-from workbench.tape.recipe import known_dialect
+from workbench.tape.recipe import known_dialect, spoken_dialect
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +247,14 @@ def _prompts(value: Any) -> dict[str, Path]:
     return {_dialect(name) if ":" in name else name: _path(file) for name, file in value.items()}
 
 
+def _spoken(value: Any) -> dict[str, str]:
+    """Dialects by the beginning of a model's name."""
+    try:
+        return {start.lower(): spoken_dialect(name) for start, name in _texts(value).items()}
+    except UserError as error:
+        raise Unfit(error.message) from None
+
+
 def _choice(value: Any) -> str | None:
     """What to send as tool_choice; TOML has no null, so a word says: nothing."""
     return None if _text(value) == "omit" else _text(value)
@@ -336,6 +344,7 @@ NAMES = Kind("a list of texts", _names, _commas, _listed)
 # One a line in the environment: a regular expression may well hold a comma.
 PATTERNS = Kind("a list of regular expressions", _patterns, _lines, _listed)
 MODELS = Kind("a table of two names each", _texts, show=_paired)
+SPOKEN = Kind("a table of beginnings of names and dialects", _spoken, show=_paired)
 HEADERS = Kind("a table of names and texts", _headers, show=_listed)
 BODY = Kind("a table", _body, show=_paired)
 POLICY = Kind("a table of switches", _policy)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from transformer.answer.auto import longest_beginning
 from transformer.answer.setting import call_ids
 from transformer.dialects import UNCONVERTED, find_dialect
 from transformer.frontends.frontend import Earlier, Frontend
@@ -222,13 +223,23 @@ class Outgoing:
         return [*kept, *([("authorization", credential)] if credential else [])]
 
     @property
+    def policy(self) -> Policy:
+        """The upstream's, and which dialect its model is said to speak: a replay has to know that, too."""
+        upstream, model = self.upstream, self.incoming.model or ""
+        start = longest_beginning(upstream.models.get(model, model), upstream.speaks)
+        named = find_dialect(upstream.dialect)
+        if start is None or not named.chooses or upstream.policy.expect is not None:
+            return upstream.policy
+        return replace(upstream.policy, expect=upstream.speaks[start])
+
+    @property
     def recipe(self) -> Recipe | None:
         """As a replay of the tape will have it. None for what is relayed unchanged."""
         if self.frontend is None:
             return None
         return Recipe(
             dialect=self.upstream.dialect,
-            policy=self.upstream.policy,
+            policy=self.policy,
             request=self.incoming.json,
             ids=call_ids(self.seed),
             now=int(self.started),
@@ -241,7 +252,7 @@ class Outgoing:
         return make_header(
             f"{incoming.method} {incoming.path}",
             UNCONVERTED if self.frontend is None else upstream.dialect,
-            policy=upstream.policy.said() or None,
+            policy=self.policy.said() or None,
             model=incoming.model,
             started=self.started,
             ids=self.seed,

@@ -17,6 +17,7 @@ from transformer.journal import Keep
 from transformer.policy import Policy, PolicyError
 from workbench.errors import UserError
 
+SPOKEN = tuple(name for name, one in DIALECTS.items() if one.converts and not one.chooses)
 _MODULE_NAME = "module:NAME is a Dialect in a module that Python can import"
 
 
@@ -121,6 +122,15 @@ def known_dialect(name: object) -> str:
     raise UserError(f"there is no dialect {name!r}; {hint} (workbench dialects lists them)")
 
 
+def spoken_dialect(name: str) -> str:
+    """A dialect that a model may be expected to speak. Its name gets onto tapes, so it is registered."""
+    if name not in SPOKEN:
+        near = difflib.get_close_matches(name.lower(), SPOKEN, n=1, cutoff=0.4)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(SPOKEN)}"
+        raise UserError(f"no model can be expected to speak {name!r}; {hint}")
+    return name
+
+
 def _dialect_on_tape(name: object) -> str:
     """A tape may come from anywhere: what it names is not imported unless somebody here has named it, too."""
     if isinstance(name, str) and name not in DIALECTS and ":" in name:
@@ -156,9 +166,11 @@ def read_tools(value: Any, name: str) -> Wishes:
 
 def _policy(said: Mapping[str, Any], switches: Mapping[str, str]) -> Policy:
     try:
-        Policy.from_mapping(switches)
+        wanted = Policy.from_mapping(switches)
     except (PolicyError, TypeError) as error:
         raise UserError(f"--set: {error}") from None
+    if wanted.expect is not None:
+        spoken_dialect(wanted.expect)
     try:
         return Policy.from_mapping({**said, **switches})
     except (PolicyError, TypeError) as error:

@@ -78,7 +78,7 @@ LEAKS = [
     ('[TOOL_CALLS]bash[ARGS]{"command": "ls"}', "roo-xml", "mistral", True),
     ('<|python_tag|>{"name": "bash", "parameters": {}}', "roo-xml", "llama3-json", True),
     ('{"name": "bash", "parameters": {"command": "ls"}}', "roo-xml", "llama3-json", True),
-    ("[bash(command='ls'), now()]", "roo-xml", "pythonic", False),
+    ("[bash(command='ls'), now()]", "roo-xml", "pythonic", True),
     (
         '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>bash<｜tool▁sep｜>{"command": "ls"}<｜tool▁call▁end｜>',
         "roo-xml",
@@ -112,7 +112,7 @@ LEAKS = [
         '<|start|>assistant<|channel|>commentary to=functions.bash <|constrain|>json<|message|>{"com',
         "roo-xml",
         "harmony",
-        False,
+        True,
     ),
     ('text<|open|>toolscall tool="Shell" index="1"<|sep|>', "roo-xml", "kimi-k3", False),
     ('[TOOL_CALL]\n{tool => "bash", args => {}}\n[/TOOL_CALL]', "roo-xml", "bracketed", False),

@@ -92,6 +92,20 @@ SOUP: dict[str, list[str]] = {
         "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>", "\n```", "<｜tool", "```json\n", "read",
         'bash<｜tool▁sep｜>{"command": "x"}',
     ],
+    "pythonic": [
+        "[read(path='a')]", "[", "read(", "path=", "'x'", '"y"', ")", "]", ", ", "bash(command=", "[now()]",
+        "\n", "\n", " ", "abc", "-2.5", "None", '{"a": [1, (2, 3)]}', "'it\\'s'", '"', "'", "\\", "(", "{",
+        "<function_calls>", "</function_calls>", "<|tool_call_start|>", "<|tool_call_end|>", "zip(a=1)",
+        "[read(path='x'), now()]", "[zip(a=1)]", "read(path='a', limit=", "=", "é😀", '\"\"\"', "[1, 2]",
+        "<func", "```\n",
+    ],
+    "harmony": [
+        *OBJECTS, "<|channel|>", "<|channel|>analysis<|message|>", "<|channel|>final<|message|>",
+        "<|channel|>commentary to=functions.read <|constrain|>json<|message|>", "<|end|>", "<|call|>",
+        "<|start|>assistant", "<|return|>", " to=functions.bash", "commentary", "final", "<|chan",
+        "<|start|>assistant to=functions.zip<|channel|>commentary<|message|>", "<|constrain|>json",
+        "<|channel|>analysis to=functions.read<|message|>", "<|message|>", "<|start|>",
+    ],
     "minimax-m2": [
         "<minimax:tool_call>", "</minimax:tool_call>", '<invoke name="read">', "<invoke name='bash'>",
         "<invoke name=zip>", "</invoke>", '<parameter name="path">', "<parameter name='limit'>",
@@ -112,7 +126,11 @@ SOUP["deepseek-dsml"] = [
     "</｜｜DSML｜｜parameter>", "</|DSML|invoke>", '<｜DSML｜parameter name="path" string="true">',
 ]  # fmt: skip
 SOUP["seed-oss"] = [part.replace("tool_call", "seed:tool_call") for part in SOUP["qwen3-coder"]]
-TOKENS = ("kimi-k2", "deepseek-v31")  # their tokens vanish, with a finding, where they mean nothing
+TOKENS = (
+    "kimi-k2",
+    "deepseek-v31",
+    "harmony",
+)  # their tokens vanish, with a finding, where they mean nothing
 POLICIES: list[JSON] = [
     {},
     {"arguments": "stream"},

@@ -325,6 +325,50 @@ DEEPSEEK = [
     "<｜tool▁calls▁end｜>",
     "<｜tool▁call▁begin｜>function<｜tool▁sep｜>zip\n```json\n{}\n```<｜tool▁call▁end｜> x",
 ]
+THOUGHT, SAID = "<|channel|>analysis<|message|>", "<|channel|>final<|message|>"
+READ_TO, ZIP_TO = (f"<|channel|>commentary to=functions.{name}<|message|>" for name in ("read", "zip"))
+FOLLOWING = ("<|call|>", THOUGHT, SAID, READ_TO)
+HARMONY = [
+    f"{THOUGHT}Hm. <|end|>\n<|start|>assistant{SAID}Hi. <|return|> "
+    f'{READ_TO} {{"path": "\\" <|call|>"}} <|call|> x',
+    f"{THOUGHT}a{THOUGHT}b{SAID}c{THOUGHT}d{READ_TO}{{}}{SAID}e{SAID}f{READ_TO}{{}}<|chan",
+    f"{SAID}a<|chan",
+    f"{THOUGHT}a<|chan",
+    f"Hi <|end|>{READ_TO} <|chan",
+    *(f"{READ_TO}{rest}{token}" for rest in ("", "b", '{"path": "b"', "{'path': 'b") for token in FOLLOWING),
+    *(f"{ZIP_TO}{rest}{token}" for rest in ("", "b", '{"path": "b"') for token in FOLLOWING),
+    *(
+        f"{READ_TO}{rest}"
+        for rest in ('{"path": ["b"]}', "[1]", "'b'", '"b"', '{"a": b\'c}', "{'path': 'b',}", "b<|ca")
+    ),
+    *(f"{READ_TO}{rest}" for rest in ('{"path": "b', '{"path": 1 <|ca', "{'path': 'b", "", "{")),
+    f"{ZIP_TO}{{}}",
+    f'{ZIP_TO}{{"a": "b',
+]
+PY, PY_END = "<|python_start|>", "<|python_end|>"
+PYTHONIC = [
+    f"Hi {PY}[read(path='b'), now()]{PY_END}{PY_END} bye {PY_END}",
+    f"{PY}{PY} [now()]{PY_END} {PY}now(){PY_END}\n[now()] {PY_END[:9]}",
+    f"{PY}now()\nnow(){PY}now(),{PY}now(),{PY_END}",
+    f"{PY}now(), x {PY}now(), {PY_END[:9]}",
+    f"{PY}[now(), ] {PY}[now(),{PY_END}",
+    f"{PY} in prose and {PY}",
+    "[zip(a=1)]\n[1]\n[now() for x in y]",
+    "[read(path=(1, ['a'], {'b': 2}), limit=3)]",
+    "[read(path=\"a\", x='b', y=\"\"\"c\"\"\", z='''d''')]",
+    *(f"[read(path={value}" for value in ("'a", '"a', '"""a', "'''a", "1", "[1", "}")),
+    f"[read('a')]\n[read({PY}now()]\n[read(path=1{PY}now()]",
+    f"[now()\n[now() {PY_END[:9]}",
+    f"{PY}[zip(a=1), zip(b=2)] , now(){PY}zip(){PY}zip(){PY_END} x",
+    f"{PY}zip()\nzip()\nnow()] {PY}zip(), ] {PY}now()",
+    f"{PY}[zip(), x",
+    f"{PY}[zip(a='b",
+    f'{PY}[{{"name": "now", "arguments": {{}}}}, {{"name": "now"}}] {PY}{{"a": 1}} {PY}{{{PY_END}',
+    f'{PY}{{{PY}{{"a": "b',
+    f"{PY}{{",
+    f'{PY}[zip(), {{"name": "now"}}]',
+    f"{PY}[zip()",
+]
 DRIVEN = {
     "minimax-m2": [*driven(tags.MINIMAX), *invokes.tables(tags.MINIMAX)],
     "deepseek-dsml": [*driven(tags.DSML), *invokes.tables(tags.DSML)],
@@ -338,6 +382,8 @@ DRIVEN = {
     "mistral": MISTRAL,
     "llama3-json": LLAMA,
     "deepseek-v31": DEEPSEEK,
+    "harmony": HARMONY,
+    "pythonic": PYTHONIC,
 }
 POLICIES: list[dict[str, Any]] = [
     {},

@@ -12,7 +12,7 @@ from tests.support.streams import tool
 from transformer import Policy
 from workbench.config.settings import Upstream
 from workbench.proxy.incoming import Incoming, below_base
-from workbench.proxy.outgoing import address, prepare
+from workbench.proxy.outgoing import Outgoing, address, prepare
 from workbench.text import json_object
 
 TOOLS = [tool("read_file", {"path": {"type": "string"}})]
@@ -121,3 +121,21 @@ def test_a_bug_in_the_rewriting_does_not_cost_the_answer(monkeypatch: pytest.Mon
 )
 def test_the_object_in_a_body(body: bytes, expected: object):
     assert json_object(body) == expected
+
+
+@pytest.mark.parametrize(
+    ("upstream", "expected"),
+    [
+        ({}, "hermes"),
+        ({"models": {"team/tuned-7b": "other"}}, None),
+        ({"dialect": "glm"}, None),
+        ({"policy": Policy(expect="mistral")}, "mistral"),
+    ],
+)
+def test_what_a_model_is_said_to_speak_is_on_its_tape(upstream: dict[str, Any], expected: str | None):
+    speaks = {"tuned": "hermes", "tune": "glm"}
+    asked = incoming({"model": "team/tuned-7b", "messages": []})
+    to = Upstream("u", "http://h", **{"speaks": speaks, **upstream})
+    outgoing = Outgoing(asked, to, prepare(asked, to, None), 0)
+    assert outgoing.recipe is not None and outgoing.recipe.policy.expect == expected
+    assert outgoing.tape_header().get("policy", {}).get("expect") == expected

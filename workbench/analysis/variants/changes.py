@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from transformer.dialects import DIALECTS
 from transformer.policy import CHANNELS, CHOICES, Policy, PolicyError
 from workbench.errors import UserError
-from workbench.tape.recipe import Wishes, chat_request, known_dialect, make_recipe, wished
+from workbench.tape.recipe import SPOKEN, Wishes, chat_request, known_dialect, make_recipe, wished
 
 _LONGEST = 20  # characters of a text that are quoted
 _MOST = 8  # changes that are named one by one
@@ -133,6 +133,7 @@ _ABOUT: Mapping[str, str] = {
     "in_think": "what a call inside <think> is",
     "reasoning": "whether <think> of the content becomes reasoning",
     "max_call_bytes": "the longest call: a number of bytes such as 65536 or 16MiB",
+    "expect": "the dialect that the model is known to speak, for a dialect that finds it out itself",
 }
 _NOWHERE = "none"
 
@@ -154,7 +155,8 @@ def switches(header: Mapping[str, Any]) -> list[Knob]:
         dialect, policy = setting.dialect.name, setting.policy
     except UserError:  # the tape is of a dialect or policy that nobody knows: any other may help
         dialect, policy = str(header.get(DIALECT)), Policy()
-    values = {DIALECT: tuple(DIALECTS), "channels": (*CHANNELS, ",".join(CHANNELS)), **CHOICES}
+    channels = (*CHANNELS, ",".join(CHANNELS))
+    values = {DIALECT: tuple(DIALECTS), "expect": SPOKEN, "channels": channels, **CHOICES}
     now = {DIALECT: dialect} | {key: _shown(value) for key, value in policy.said().items()}
     keys = (DIALECT, *(field.name for field in fields(Policy)))
     return [Knob(key, _ABOUT[key], values.get(key, ()), now.get(key, "")) for key in keys]

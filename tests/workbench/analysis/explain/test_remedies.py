@@ -28,6 +28,7 @@ NO_REMEDY = {
     ("cut-by-length-after-call", "cut-after-call"): "the call is complete",
     ("truncated-arguments", "cut-after-call"): "the calls before are complete",
     ("list-truncated-arguments", "cut-after-call"): "the calls before are complete",
+    ("not-json-at-all", "invalid-arguments"): "no small change makes JSON of it",
     ("not-json", "malformed-call"): "there are no arguments",
     ("no-object", "malformed-call"): "there are no arguments",
     ("attributes", "malformed-call"): "another syntax, of which no small change makes a call",
@@ -37,6 +38,7 @@ NO_REMEDY = {
 NO_REMEDY_SEEN = {
     ("empty-section", "only-reasoning"): "there is no call in the text",
     ("cut-by-length-after-call", "cut-by-length"): "the call is complete",
+    ("header-cut", "cut-by-length"): "there is no call in the text",
     ("not-json", "leaked-markers"): "there are no arguments",
     ("no-object", "leaked-markers"): "there are no arguments",
     ("tool-choice-none", "leaked-markers"): "the client itself wants no calls",

@@ -1,0 +1,770 @@
+"""The grammar of calls as Python: `[name(key=value), …]`, a list of calls or one call a line.
+
+The values are Python's literals, or JSON's; the arguments leave as JSON. After a marker a call may be written as JSON,
+too: `{"name": name, "arguments": {…}}`. A call is one only once its parenthesis is
+closed and a comma, the list's end or a marker follows: until then it may be an expression of a program. So nothing of a
+call leaves before that, whatever the policy says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum, auto
+from typing import Any, NamedTuple
+
+import orjson
+
+from transformer.journal import Text
+from transformer.jsonscan import members
+from transformer.parser.jsongrammar import NAME_LIMIT, inside_string
+from transformer.parser.machine import (
+    USUAL_STATES,
+    USUAL_TOKENS,
+    Lexicon,
+    Machine,
+    Rule,
+    beginnings,
+    guard,
+    hold,
+    ignore,
+    prose,
+    release,
+    size_of,
+    table,
+    then,
+    upto,
+)
+from transformer.parser.opencall import OpenCall
+from transformer.parser.output import Arguments, Complete
+from transformer.records import Effect
+from transformer.values.literals import python_literal, quote
+
+# -- states and tokens
+
+
+class State(StrEnum):
+    TEXT = auto()
+    MARKED = auto()
+    CALL = auto()
+    VALUE = auto()
+    STRING = auto()
+    QUOTED = auto()
+    LONG_STRING = auto()
+    LONG_QUOTED = auto()
+    OBJECT = auto()
+    OBJECT_STRING = auto()
+    CLOSED = auto()
+    MORE = auto()
+    REJECTED = auto()
+    AFTER = auto()
+    DONE = auto()
+
+
+class Token(StrEnum):
+    TEXT = auto()
+    SPACE = auto()
+    OPEN = auto()
+    CLOSE = auto()
+    BRACKET = auto()
+    END_BRACKET = auto()
+    NAME = auto()
+    KEY = auto()
+    OPENING = auto()
+    CLOSING = auto()
+    COMMA = auto()
+    QUOTE = auto()
+    APOSTROPHE = auto()
+    LONG_QUOTE = auto()
+    LONG_APOSTROPHE = auto()
+    CUT = auto()
+    END = auto()
+
+
+S, T, E = State, Token, Effect
+
+# -- how a dialect spells it
+
+_NAME = rf"[A-Za-z_][\w.:-]{{0,{NAME_LIMIT - 1}}}+\s{{0,8}}"
+# Any word: a parameter may be called like a keyword of Python.
+_KEY = rf"[^\s=(),'\"\[\]{{}}<]{{1,{NAME_LIMIT}}}+\s{{0,8}}"
+_SIGNS: Mapping[str, Token] = {
+    "[": T.BRACKET,
+    "]": T.END_BRACKET,
+    ",": T.COMMA,
+    '"': T.QUOTE,
+    "'": T.APOSTROPHE,
+    '"""': T.LONG_QUOTE,
+    "'''": T.LONG_APOSTROPHE,
+}
+_IN_VALUE = r"'\"\[\](){},"
+# Two quotes are an empty string, unless a third one follows.
+_QUOTES = r'"""|\'\'\'|""(?!["]|\Z)|\'\'(?![\']|\Z)|"(?!"|\Z)|\'(?!\'|\Z)'
+
+
+@dataclass(frozen=True, slots=True)
+class PythonSpelling:
+    """The markers of a dialect of this grammar; a list at the start of a line needs none, if it calls an offered
+    tool.
+    """
+
+    open: tuple[str, ...]
+    close: tuple[str, ...]
+
+    def lexicons(self) -> dict[StrEnum, Lexicon]:
+        """What may stand in each state. Where plain text leads back to prose, all that counts there does."""
+        name = rf"(?P<name>{_NAME})\("
+        return {
+            S.TEXT: self._lexicon(r"\[", close=False),
+            S.MARKED: self._lexicon(rf"{name}|[\[\]{{]", _NAME, r"\s*+\S"),
+            S.CALL: self._lexicon(rf"(?P<key>{_KEY})=|\)|\[", _KEY, r"\s*+\S"),
+            S.VALUE: self._lexicon(
+                rf"{_QUOTES}|[\[\](){{}},]", r"\"{1,2}|'{1,2}", upto(f"{self._set}{_IN_VALUE}").pattern
+            ),
+            S.STRING: inside_string('"'),
+            S.QUOTED: inside_string("'"),
+            S.LONG_STRING: _inside_long('"'),
+            S.LONG_QUOTED: _inside_long("'"),
+            S.OBJECT: self._lexicon(r'["{}]', "", upto(f'{self._set}"{{}}').pattern),
+            S.OBJECT_STRING: inside_string('"'),
+            S.CLOSED: self._lexicon(rf"{name}|[\[\],]", _NAME, r"\s*+\S"),
+            S.MORE: self._lexicon(rf"{name}|[\[\]{{,]", _NAME, r"\s*+\S"),
+            S.REJECTED: self._lexicon(rf"{name}|[\[\]{{,]", _NAME, r"\s*+\S"),
+            S.AFTER: self._lexicon(r"\["),
+            S.DONE: self._lexicon(r"\["),
+        }
+
+    @property
+    def _set(self) -> str:
+        return "".join(sorted({re.escape(word[0]) for word in (*self.open, *self.close)}))
+
+    def _lexicon(self, own: str, begun: str = "", starts: str = "", close: bool = True) -> Lexicon:
+        markers = (*self.open, *(self.close if close else ()))
+        whole = [f"(?P<open>{_any(self.open)})", f"(?P<close>{_any(self.close)})" if close else "", own]
+        halves = [beginnings(*markers), begun]
+        found = re.compile(starts) if starts else upto(f"{self._set}\\[")
+        return Lexicon(
+            found,
+            re.compile("|".join(filter(None, whole))),
+            re.compile(rf"(?:{'|'.join(filter(None, halves))})\Z"),
+        )
+
+    def leftover(self, m: Machine, rest: str) -> StrEnum:
+        """What the beginning of a token is at the end of the answer."""
+        if m.call is not None:
+            return T.TEXT if m.state in _STRINGS else T.CUT
+        half = len(rest) > 1 and any(close.startswith(rest) for close in self.close)
+        return T.CUT if half and m.state in (S.MORE, S.AFTER) else T.TEXT
+
+    def words(self) -> tuple[Mapping[Any, str], Mapping[Any, str], Mapping[Any, str]]:
+        """What states and tokens are, and what a state waits for."""
+        states = {
+            **USUAL_STATES,
+            S.MARKED: "after a marker or the bracket of a list, before a call",
+            S.CALL: "inside the parentheses of a call, before an argument",
+            S.VALUE: "in the value of an argument, outside of its strings",
+            S.STRING: "in a string between quotation marks",
+            S.QUOTED: "in a string between apostrophes",
+            S.LONG_STRING: "in a string between three quotation marks",
+            S.LONG_QUOTED: "in a string between three apostrophes",
+            S.OBJECT: "in a call as JSON, outside of its strings",
+            S.OBJECT_STRING: "in a string of a call as JSON",
+            S.CLOSED: "after the parenthesis of a call, before what shows that it was one",
+            S.MORE: "between two calls of a list",
+            S.REJECTED: "after a call that stays text",
+        }
+        tokens = {
+            **USUAL_TOKENS,
+            T.OPEN: "the marker that begins calls",
+            T.CLOSE: "the marker that ends calls",
+            T.BRACKET: "an opening bracket",
+            T.END_BRACKET: "a closing bracket",
+            T.NAME: "a name and the parenthesis after it",
+            T.KEY: "the name of an argument",
+            T.OPENING: "an opening parenthesis or brace",
+            T.CLOSING: "a closing parenthesis or brace",
+            T.COMMA: "a comma",
+            T.QUOTE: "a quotation mark",
+            T.APOSTROPHE: "an apostrophe",
+            T.LONG_QUOTE: "three quotation marks",
+            T.LONG_APOSTROPHE: "three apostrophes",
+            T.CUT: "the beginning of a token, cut off by the end of the answer",
+        }
+        waits = {
+            S.MARKED: "a call",
+            S.CALL: "an argument, or the closing parenthesis",
+            S.VALUE: "a comma, or the closing parenthesis",
+            S.OBJECT: "the closing brace",
+            S.CLOSED: "a comma, or the end of the list",
+            **dict.fromkeys(_STRINGS, "the end of the string"),
+        }
+        return states, tokens, waits
+
+
+_STRINGS = (S.STRING, S.QUOTED, S.LONG_STRING, S.LONG_QUOTED, S.OBJECT_STRING)
+
+
+def _any(words: tuple[str, ...]) -> str:
+    return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+
+
+def _inside_long(sign: str) -> Lexicon:
+    starts = re.compile(rf"(?:[^{sign}\\]++|\\.)*+[{sign}\\]", re.DOTALL)
+    return Lexicon(starts, re.compile(sign * 3), re.compile(rf"(?:{sign}{{1,2}}|\\)\Z"))
+
+
+def read(match: re.Match[str]) -> tuple[StrEnum, str]:
+    kind, text = match.lastgroup, match[0]
+    if kind in ("name", "key"):
+        return Token(kind), match[kind].strip()
+    if kind is not None:
+        return Token(kind), ""
+    if text in ('""', "''"):
+        return T.TEXT, ""
+    return _SIGNS.get(text) or (T.OPENING if text in "({" else T.CLOSING), text
+
+
+# -- values
+
+_STRING_OR_WORD = re.compile(
+    r"\"\"\".*?\"\"\"|'''.*?'''|\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|\b(?:true|false|null)\b", re.DOTALL
+)
+_WORDS = {"true": "True", "false": "False", "null": "None"}
+
+
+def as_json(text: str) -> str | None:
+    """The JSON of a literal: JSON as it is written, else what Python reads; None where it is no literal."""
+    bare = text.strip()
+    try:
+        orjson.loads(bare)
+        return bare
+    except orjson.JSONDecodeError:
+        pass
+    for candidate in (bare, _STRING_OR_WORD.sub(_pythonic, bare)):
+        written = python_literal(f"[{candidate}]", ["array"])
+        items = None if written is None else orjson.loads(written)
+        if written is not None and isinstance(items, list) and len(items) == 1:
+            return written[1:-1]
+    return None
+
+
+def _pythonic(found: re.Match[str]) -> str:
+    """JSON's words as Python's, and line breaks that may not stand in a string as escapes."""
+    text = found[0]
+    if text in _WORDS or text[:3] in ('"""', "'''"):
+        return _WORDS.get(text, text)
+    return text.replace("\n", "\\n").replace("\r", "\\r")
+
+
+_QUOTE = re.compile(r"""\"{3}|'{3}|"|'""")
+_CLOSES = {"(": ")", "[": "]", "{": "}"}
+
+
+def missing_end(text: str) -> str:
+    """The quotes and brackets that are open at the end of a text."""
+    stack, string, at = [], "", 0
+    while at < len(text):
+        if text[at] == "\\" and string:
+            at += 2
+            continue
+        quotes = _QUOTE.match(text, at)
+        if string:
+            ended = text.startswith(string, at)
+            at += len(string) if ended else 1
+            string = "" if ended else string
+        elif quotes is not None:
+            string = quotes[0]
+            at += len(string)
+        else:
+            if text[at] in _CLOSES:
+                stack.append(_CLOSES[text[at]])
+            elif stack and text[at] == stack[-1]:
+                stack.pop()
+            at += 1
+    return string + "".join(reversed(stack))
+
+
+class _JsonCall(NamedTuple):
+    name: str
+    arguments: str
+
+
+def _json_call(text: str) -> _JsonCall | None:
+    """The call that an object of JSON is; None where it is none."""
+    found = {member.key: member for member in members(text) or ()}
+    named = found.get("name")
+    given = found.get("arguments") or found.get("parameters")
+    if named is None or not isinstance(named.value, str) or not named.value:
+        return None
+    if given is None or given.value is None:
+        return _JsonCall(named.value, "{}")
+    return _JsonCall(named.value, given.raw.strip()) if isinstance(given.value, dict) else None
+
+
+# -- the open call
+
+
+class PythonCall(OpenCall):
+    """The registers of an open call; all of it is held until it is complete."""
+
+    __slots__ = ("arguments", "bare", "closed", "depth", "json", "key", "text", "value", "value_start")
+
+    def __init__(self, m: Machine, text: str, bare: bool) -> None:
+        super().__init__(m, "", m.pos - len(text), live=False)
+        self.text = Text(text)
+        self.size = size_of(text)
+        self.bare = bare  # no marker stands before the list
+        self.arguments: dict[str, tuple[str, int]] = {}
+        self.depth = 0  # brackets, braces and parentheses that are open in the value
+        self.key = ""
+        self.json = ""  # all arguments of a call that is written as JSON
+        self.value = Text()
+        self.value_start = -1
+        self.closed = -1  # after its closing parenthesis
+
+    def raw(self) -> str:
+        return str(self.text)
+
+    def add(self, text: str) -> None:
+        self.size += size_of(text)
+        self.text.append(text)
+
+    def open(self, m: Machine, text: str, key: str) -> None:
+        self.add(text)
+        self.key, self.value, self.value_start, self.depth = key, Text(), m.pos, 0
+
+    def data(self, text: str) -> None:
+        self.add(text)
+        self.value.append(text)
+
+    def commit(self, m: Machine) -> None:
+        """The open value is complete. Of two with one name the first counts."""
+        if self.key in self.arguments:
+            m.found(
+                "duplicate-parameter",
+                self.value_start,
+                self.value_start + self.value.size,
+                parameter=self.key,
+            )
+        else:
+            self.arguments[self.key] = (str(self.value), self.value_start)
+
+    def deliver(self, m: Machine) -> None:
+        """The call is complete; what was read after its parenthesis only showed that."""
+        self.announce(m, self.start + self.text.size)
+        if not self.dropped:
+            parts = [f"{quote(key)}:{self._json(m, key)}" for key in self.arguments]
+            text = self.json or f"{{{','.join(parts)}}}"
+            m.out.append(Arguments(self.index, text, self.start, self.closed))
+            m.out.append(Complete(self.index, self.start, self.closed))
+        end = self.start + self.text.size
+        self.close(m, end)
+        m.prev = "\n"
+
+    def _json(self, m: Machine, key: str) -> str:
+        """A value that is no literal, such as the name of a variable, goes on as the text that it is."""
+        text, start = self.arguments[key]
+        written = as_json(text)
+        if written is None:
+            m.found("value-not-of-type", start, start + len(text), parameter=key, wanted="literal")
+            return quote(text.strip())
+        return written
+
+    def clone(self) -> PythonCall:
+        twin = self.copied()
+        assert isinstance(twin, PythonCall)
+        twin.text, twin.value = self.text.clone(), self.value.clone()
+        twin.arguments = dict(self.arguments)
+        return twin
+
+
+# -- guards
+
+
+@guard("it stands at the start of a line, outside of code")
+def can_be_bare(m: Machine, name: str) -> bool:
+    return m.line and not m.markdown.fenced
+
+
+@guard("no marker stands before it, and no such tool was offered")
+def is_foreign(m: Machine, name: str) -> bool:
+    call: PythonCall = m.call
+    return call.bare and m.choice.tools_known and m.tool(name) is None
+
+
+@guard("its tool was not offered, and the policy wants such a call as text")
+def is_rejected(m: Machine, name: str) -> bool:
+    return m.choice.rejects(m.call.name)
+
+
+@guard("a marker stands before the calls")
+def is_marked(m: Machine, name: str) -> bool:
+    return m.wrapped
+
+
+@guard("it is inside a bracket of the value")
+def is_inside(m: Machine, name: str) -> bool:
+    return bool(m.call.depth > 0)
+
+
+@guard("it is a brace, and a marker stands before it")
+def is_marked_brace(m: Machine, name: str) -> bool:
+    return name == "{" and m.wrapped
+
+
+@guard("with it the JSON is a call")
+def ends_json_call(m: Machine, name: str) -> bool:
+    return _json_call(f"{m.call.value}}}") is not None
+
+
+@guard("the policy repairs, and with what is missing every required argument is there")
+def is_repairable(m: Machine, name: str) -> bool:
+    call: PythonCall = m.call
+    tool = m.tool(call.name)
+    if m.choice.policy.malformed != "repair" or m.choice.was_cut or tool is None or m.state is S.CALL:
+        return False
+    value = str(call.value)
+    given = {*call.arguments, call.key}
+    return set(tool.required) <= given and as_json(value + missing_end(value)) is not None
+
+
+@guard("it closes the call's parenthesis")
+def closes_call(m: Machine, name: str) -> bool:
+    return name == ")"
+
+
+@guard("it is complete, and a marker or the list shows that it was meant")
+def is_closed(m: Machine, name: str) -> bool:
+    return m.state is S.CLOSED and not m.choice.rejects(m.call.name)
+
+
+# -- actions
+
+
+def begin_marked(m: Machine, text: str, name: str) -> None:
+    m.wrapped = True
+    m.call = PythonCall(m, text, bare=False)
+
+
+def begin_bare(m: Machine, text: str, name: str) -> None:
+    m.wrapped = False
+    m.call = PythonCall(m, text, bare=True)
+
+
+def begin_further(m: Machine, text: str, name: str) -> None:
+    m.call = PythonCall(m, text, bare=not m.wrapped)
+    m.call.name = name
+
+
+def begin_object(m: Machine, text: str, name: str) -> None:
+    m.call.open(m, "", "")
+    m.call.data(text)
+
+
+def begin_further_object(m: Machine, text: str, name: str) -> None:
+    m.call = PythonCall(m, "", bare=False)
+    m.call.start = m.pos - len(text)
+    begin_object(m, text, name)
+
+
+def close_object(m: Machine, text: str, name: str) -> None:
+    call: PythonCall = m.call
+    call.data(text)
+    found = _json_call(str(call.value))
+    assert found is not None
+    call.name, call.json = found
+    call.closed = m.pos
+
+
+def name_call(m: Machine, text: str, name: str) -> None:
+    m.call.add(text)
+    m.call.name = name
+
+
+def not_a_call(m: Machine, text: str, name: str) -> None:
+    m.wrapped = False
+    m.call.release(m)
+    m.say(text)
+
+
+def malformed(m: Machine, text: str, name: str) -> None:
+    """Something else than `key=value` stands where an argument should."""
+    end = m.pos - len(text.lstrip())
+    m.found("malformed-call", m.call.start, end, tool=m.call.name, reason="an argument has no name")
+    not_a_call(m, text, name)
+
+
+def begin_value(m: Machine, text: str, name: str) -> None:
+    m.call.open(m, text, name)
+
+
+def data(m: Machine, text: str, name: str) -> None:
+    m.call.data(text)
+
+
+def begin_bracket(m: Machine, text: str, name: str) -> None:
+    m.call.depth += 1
+    m.call.data(text)
+
+
+def end_bracket(m: Machine, text: str, name: str) -> None:
+    m.call.depth -= 1
+    m.call.data(text)
+
+
+def end_value(m: Machine, text: str, name: str) -> None:
+    m.call.commit(m)
+
+
+def next_argument(m: Machine, text: str, name: str) -> None:
+    m.call.commit(m)
+    m.call.add(text)
+
+
+def close_call(m: Machine, text: str, name: str) -> None:
+    m.call.add(text)
+    m.call.closed = m.pos
+
+
+def complete(m: Machine, text: str, name: str) -> None:
+    """What follows shows that it was a call."""
+    m.call.deliver(m)
+
+
+def complete_unended(m: Machine, text: str, name: str) -> None:
+    m.found("repaired-call", m.call.start, m.call.closed, tool=m.call.name, closing="]")
+    m.call.deliver(m)
+
+
+def repair(m: Machine, text: str, name: str) -> None:
+    """The answer ended in a value: it ends with what is open in it, and so does the call."""
+    call: PythonCall = m.call
+    missing = missing_end(str(call.value))
+    m.found("repaired-call", call.start, m.pos, tool=call.name, closing=f"{missing})")
+    call.value.append(missing)
+    call.commit(m)
+    call.closed = m.pos
+    call.deliver(m)
+
+
+def swallow(m: Machine, text: str, name: str) -> None:
+    m.settled += len(text)
+    m.prose.call(m.pos)
+    m.prev = "\n"
+
+
+def close_marker(m: Machine, text: str, name: str) -> None:
+    m.wrapped = False
+    swallow(m, text, name)
+
+
+def drop_token(m: Machine, text: str, name: str) -> None:
+    m.found("stray-token", m.pos - len(text), m.pos, token=text)
+    m.settled += len(text)
+
+
+def text_after(m: Machine, text: str, name: str) -> None:
+    m.wrapped = False
+    m.say(text)
+
+
+def give_up(m: Machine, text: str, name: str) -> None:
+    call: PythonCall = m.call
+    if call.name:
+        fate = "it went to the client as text"
+        m.found("truncated-call", call.start, m.pos, tool=call.name, fate=fate)
+    call.release(m)
+
+
+# -- the table
+
+_BEGIN = E.BEGINS | E.HELD
+_NOT_OFFERED = "only offered tools are called here"
+_OVER = Rule(S.DONE, E.NONE, ignore, "the answer is over")
+
+# fmt: off
+_ENDS = [
+    Rule(S.DONE, E.REPAIRS | E.COMPLETES, complete_unended, "only the end of the list is missing", is_closed),
+    Rule(S.DONE, E.GIVES_UP, give_up, "the answer ended inside the call, so it is text"),
+]
+_REPAIRS = [
+    Rule(S.DONE, E.GIVES_UP, give_up, _NOT_OFFERED, is_rejected),
+    Rule(S.DONE, E.REPAIRS | E.COMPLETES, repair, "what is missing is clear", is_repairable),
+    _ENDS[-1],
+]
+_ANEW = Rule(S.MARKED, E.GIVES_UP | _BEGIN, then(release, begin_marked), "the one before it was text")
+_LIST = Rule(S.MARKED, _BEGIN, begin_bare, "a list of calls, if it calls an offered tool", can_be_bare)
+_FURTHER_OBJECT = Rule(S.OBJECT, _BEGIN, begin_further_object, "a further call, as JSON", is_marked_brace)
+_FURTHER = Rule(S.CALL, _BEGIN | E.NAMES, begin_further, "a further call")
+
+TRANSITIONS = table(
+    tuple(Token),
+    {
+        S.TEXT: (
+            {
+                T.OPEN: Rule(S.MARKED, _BEGIN, begin_marked, "calls, if one follows"),
+                T.BRACKET: [_LIST],
+                T.END: _OVER,
+            },
+            Rule(S.TEXT, E.PROSE, prose, "text leaves at once"),
+        ),
+        S.MARKED: (
+            {
+                (T.SPACE, T.CUT): Rule(S.MARKED, E.HELD, hold, "before a call"),
+                (T.OPEN, T.BRACKET): Rule(S.MARKED, E.HELD, hold, "a list of calls"),
+                T.NAME: [
+                    Rule(S.TEXT, E.GIVES_UP, not_a_call, "a list of something else", is_foreign),
+                    Rule(S.CALL, E.NAMES | E.HELD, name_call, "the tool's name"),
+                ],
+                T.OPENING: [Rule(S.OBJECT, E.HELD, begin_object, "a call as JSON", is_marked_brace)],
+                T.END: _ENDS,
+            },
+            Rule(S.TEXT, E.GIVES_UP, not_a_call, "a marker or a bracket in prose"),
+        ),
+        S.CALL: (
+            {
+                (T.SPACE, T.CUT): Rule(S.CALL, E.HELD, hold, "before an argument"),
+                T.KEY: Rule(S.VALUE, E.OPENS_VALUE | E.HELD, begin_value, "an argument"),
+                T.CLOSING: Rule(S.CLOSED, E.HELD, close_call, "the end, if the list goes on or ends"),
+                T.OPEN: _ANEW,
+                T.END: _ENDS,
+            },
+            Rule(S.TEXT, E.GIVES_UP, malformed, "an argument needs a name"),
+        ),
+        S.VALUE: (
+            {
+                (T.BRACKET, T.OPENING): Rule(S.VALUE, E.ARGUMENT, begin_bracket, "a list or an object begins"),
+                T.END_BRACKET: Rule(S.VALUE, E.ARGUMENT, end_bracket, "a list ends"),
+                T.CLOSING: [
+                    Rule(S.VALUE, E.ARGUMENT, end_bracket, "an object or a tuple ends", is_inside),
+                    Rule(S.CLOSED, E.ENDS_VALUE | E.HELD, then(end_value, close_call),
+                         "the end, if the list goes on or ends", closes_call),
+                ],
+                T.COMMA: [
+                    Rule(S.VALUE, E.ARGUMENT, data, "a comma inside a bracket", is_inside),
+                    Rule(S.CALL, E.ENDS_VALUE | E.HELD, next_argument, "the next argument"),
+                ],
+                T.QUOTE: Rule(S.STRING, E.ARGUMENT, data, "a string begins"),
+                T.APOSTROPHE: Rule(S.QUOTED, E.ARGUMENT, data, "a string begins"),
+                T.LONG_QUOTE: Rule(S.LONG_STRING, E.ARGUMENT, data, "a long string begins"),
+                T.LONG_APOSTROPHE: Rule(S.LONG_QUOTED, E.ARGUMENT, data, "a long string begins"),
+                T.OPEN: _ANEW,
+                T.END: _REPAIRS,
+            },
+            Rule(S.VALUE, E.ARGUMENT, data, "part of the value"),
+        ),
+        **{
+            state: (
+                {end: Rule(S.VALUE, E.ARGUMENT, data, "the string ends"), T.END: _REPAIRS},
+                Rule(state, E.ARGUMENT, data, "inside a string everything is data"),
+            )
+            for state, end in zip(
+                _STRINGS[:4], (T.QUOTE, T.APOSTROPHE, T.LONG_QUOTE, T.LONG_APOSTROPHE), strict=True
+            )
+        },
+        S.OBJECT: (
+            {
+                T.QUOTE: Rule(S.OBJECT_STRING, E.HELD, data, "a string begins"),
+                T.OPENING: Rule(S.OBJECT, E.HELD, begin_bracket, "an object begins"),
+                T.CLOSING: [
+                    Rule(S.OBJECT, E.HELD, end_bracket, "an object ends", is_inside),
+                    Rule(S.CLOSED, E.NAMES | E.HELD, close_object, "the end, if the list goes on or ends",
+                         ends_json_call),
+                    Rule(S.TEXT, E.GIVES_UP, not_a_call, "JSON that is not a call"),
+                ],
+                T.CLOSE: Rule(S.TEXT, E.GIVES_UP, not_a_call, "not JSON, so not a call"),
+                T.OPEN: _ANEW,
+                T.END: _ENDS,
+            },
+            Rule(S.OBJECT, E.HELD, data, "part of the JSON"),
+        ),
+        S.OBJECT_STRING: (
+            {T.QUOTE: Rule(S.OBJECT, E.HELD, data, "the string ends"), T.END: _ENDS},
+            Rule(S.OBJECT_STRING, E.HELD, data, "inside a string everything is data"),
+        ),
+        S.CLOSED: (
+            {
+                (T.SPACE, T.CUT): Rule(S.CLOSED, E.HELD, hold, "before what decides"),
+                T.COMMA: [
+                    Rule(S.REJECTED, E.GIVES_UP | E.PROSE, then(release, prose), _NOT_OFFERED, is_rejected),
+                    Rule(S.MORE, E.COMPLETES | E.MARKUP, then(complete, swallow), "a further call follows"),
+                ],
+                T.END_BRACKET: [
+                    Rule(S.REJECTED, E.GIVES_UP | E.PROSE, then(release, prose), _NOT_OFFERED, is_rejected),
+                    Rule(S.AFTER, E.COMPLETES | E.MARKUP, then(complete, swallow), "the list is over"),
+                ],
+                T.CLOSE: [
+                    Rule(S.TEXT, E.GIVES_UP | E.PROSE, then(release, text_after), _NOT_OFFERED, is_rejected),
+                    Rule(S.AFTER, E.COMPLETES | E.MARKUP, then(complete, close_marker), "the calls are over"),
+                ],
+                T.OPEN: [
+                    Rule(S.MARKED, E.GIVES_UP | _BEGIN, then(release, begin_marked), _NOT_OFFERED, is_rejected),
+                    Rule(S.MARKED, E.COMPLETES | _BEGIN, then(complete, begin_marked), "further calls"),
+                ],
+                T.NAME: [
+                    Rule(S.CALL, E.GIVES_UP | _BEGIN | E.NAMES, then(release, begin_further), _NOT_OFFERED,
+                         is_rejected),
+                    Rule(S.CALL, E.COMPLETES | _BEGIN | E.NAMES, then(complete, begin_further),
+                         "a further call, on a line of its own", is_marked),
+                ],
+                T.END: _ENDS,
+            },
+            Rule(S.TEXT, E.GIVES_UP, not_a_call, "part of a program"),
+        ),
+        S.MORE: (
+            {
+                T.SPACE: Rule(S.MORE, E.PROSE, prose, "dropped, unless text follows"),
+                T.NAME: _FURTHER,
+                T.OPENING: [_FURTHER_OBJECT],
+                T.END_BRACKET: Rule(S.AFTER, E.MARKUP, swallow, "the list is over"),
+                T.OPEN: Rule(S.MARKED, _BEGIN, begin_marked, "further calls, if one follows"),
+                T.CLOSE: Rule(S.AFTER, E.MARKUP, close_marker, "the calls are over"),
+                T.CUT: Rule(S.MORE, E.DROPPED, drop_token, "part of a marker"),
+                T.END: _OVER,
+            },
+            Rule(S.TEXT, E.PROSE, text_after, "text after a call"),
+        ),
+        S.REJECTED: (
+            {
+                (T.SPACE, T.COMMA, T.END_BRACKET): Rule(S.REJECTED, E.PROSE, prose, "part of the same text"),
+                T.NAME: _FURTHER,
+                T.OPENING: [_FURTHER_OBJECT],
+                T.OPEN: Rule(S.MARKED, _BEGIN, begin_marked, "further calls, if one follows"),
+                T.END: _OVER,
+            },
+            Rule(S.TEXT, E.PROSE, text_after, "text follows, or the marker that ends it"),
+        ),
+        S.AFTER: (
+            {
+                T.SPACE: Rule(S.AFTER, E.PROSE, prose, "dropped, unless text follows"),
+                T.OPEN: Rule(S.MARKED, _BEGIN, begin_marked, "further calls, if one follows"),
+                T.BRACKET: [_LIST],
+                T.CLOSE: Rule(S.AFTER, E.MARKUP, close_marker, "it ends the calls before it"),
+                T.CUT: Rule(S.AFTER, E.DROPPED, drop_token, "part of a marker"),
+                T.END: _OVER,
+            },
+            Rule(S.TEXT, E.PROSE, text_after, "text after a call"),
+        ),
+        S.DONE: ({}, Rule(S.DONE, E.NONE, ignore, "nothing comes after the end")),
+    },
+)
+# fmt: on
+
+
+def python_grammar(spelling: PythonSpelling) -> dict[str, Any]:
+    """What a `Dialect` of this grammar is made of."""
+    states, tokens, waits = spelling.words()
+    return {
+        "states": tuple(State),
+        "tokens": tuple(Token),
+        "transitions": TRANSITIONS,
+        "lexicons": spelling.lexicons(),
+        "read": read,
+        "leftover": spelling.leftover,
+        "states_in_words": states,
+        "tokens_in_words": tokens,
+        "waits_for": waits,
+        "fenced": True,
+        "spelling": spelling,
+    }
