@@ -250,8 +250,10 @@ class AutoMachine(Machine):
         if not over and openers.begun.match(self._held_back):
             return False  # a longer one may begin here
         dialects = openers.at_start(self._held_back, self.before in _LINE_ENDS)
-        dialects = [one for one in dialects if not self._is_only_thought(one)]
         own = self.choice.expected
+        if own is self.dialect and own not in dialects:
+            dialects.append(own)  # it may read as a call what begins like one of another dialect
+        dialects = [one for one in dialects if not self._is_only_thought(one)]
         dialects.sort(key=lambda one: (one.tags_are_names, one is not own))
         self._trials = [_Trial(dialect, self) for dialect in dialects]
         self._read = 0

@@ -28,7 +28,6 @@ MINIMAX_M2 = Dialect(
     ),
     template=packaged_template("minimax_m2.jinja"),
     taught_by=("<minimax:tool_call>",),
-    openers=lambda tools: ("<minimax:tool_call>", "<invoke name="),
     leak_marks=(leak_mark("<minimax:tool_call>", r"<minimax:tool_call>\s*<invoke\b"),),
     models=("minimax-m2",),
 )

@@ -27,7 +27,6 @@ SEED_OSS = Dialect(
     **function_tags("seed-oss", "seed:tool_call", _parameter, on_one_line=True),
     template=packaged_template("seed_oss.jinja"),
     taught_by=("<seed:tool_call>",),
-    openers=lambda tools: ("<seed:tool_call>", "<function="),
     leak_marks=(
         leak_mark("<seed:tool_call>", rf"<seed:tool_call>\s*<function=(?P<name>{NAME})>", "name or line"),
     ),

@@ -25,9 +25,9 @@ SPOKEN = [name for name, one in DIALECTS.items() if one.converts and not one.cho
 QUICK_CUTS = 2
 # Samples that show what becomes of a call in the wrong dialect.
 RIGHT = {"glm/other-dialect": "hermes", "qwen3-coder/other-dialect": "hermes"}
-# The tag of a tool that was not offered may be any tag, and a call of toolbridge that lost its wrapper is one of
-# roo-xml, unless the model is known to write such calls.
-NEEDS_A_NAME = ("roo-xml/unknown-tool", "toolbridge/missing-wrapper")
+# The tag of a tool that was not offered may be any tag, and a call that lost its wrapper one of the dialect
+# without that wrapper, unless the model is known to write such calls.
+NEEDS_A_NAME = ("roo-xml/unknown-tool", "toolbridge/missing-wrapper", "seed-oss/missing-opener")
 # What looks like a call in the middle of prose, and is reported, where roo-xml knows the whole answer.
 LESS_TOLD = {
     f"roo-xml/{name}" for name in ("call-in-think-block", "comment-before-parameter", "no-parameter-tag")
