@@ -27,7 +27,12 @@ QUICK_CUTS = 2
 RIGHT = {"glm/other-dialect": "hermes", "qwen3-coder/other-dialect": "hermes"}
 # The tag of a tool that was not offered may be any tag, and a call that lost its wrapper one of the dialect
 # without that wrapper, unless the model is known to write such calls.
-NEEDS_A_NAME = ("roo-xml/unknown-tool", "toolbridge/missing-wrapper", "seed-oss/missing-opener")
+NEEDS_A_NAME = (
+    "roo-xml/unknown-tool",
+    "toolbridge/missing-wrapper",
+    "minimax-m2/missing-wrapper",
+    "seed-oss/missing-opener",
+)
 # What looks like a call in the middle of prose, and is reported, where roo-xml knows the whole answer.
 LESS_TOLD = {
     f"roo-xml/{name}" for name in ("call-in-think-block", "comment-before-parameter", "no-parameter-tag")
