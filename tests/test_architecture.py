@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.project import ROOT
+from transformer.dialects import DIALECTS
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 SOURCES = {
@@ -84,3 +85,16 @@ def test_the_page_names_no_class_that_is_not_there():
     classes = set(re.findall(r"^class (\w+)", sources, re.MULTILINE))
     assert len(named) > 20
     assert sorted(named - classes) == []
+
+
+def test_a_dialect_is_named_only_where_it_is_written_down():
+    """Whoever needs to know something of a dialect asks it. The word auto means other things, too."""
+    names = "|".join(map(re.escape, set(DIALECTS) - {"auto"}))
+    outside = [path for module, path in SOURCES.items() if not module.startswith("transformer.dialects")]
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in outside
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if re.search(rf"(?<![\w-])(?:{names})(?![\w-])", line)
+    ]
+    assert found == []

@@ -19,7 +19,7 @@ from transformer.journal import Growing
 from transformer.records import Event, Ranges, Span
 
 Path: TypeAlias = tuple[str | int, ...]
-Piece: TypeAlias = tuple[int, Path, int, int]  # event, path, first character, behind the last
+Piece: TypeAlias = tuple[int, Path, int, int]  # event, path, first character, after the last
 Place: TypeAlias = tuple[int, Path, int]  # event, path, character
 
 # A whole string, or one structural byte. The quantifiers are possessive and a quote that opens no
@@ -86,7 +86,7 @@ def locate(data: bytes, path: Path) -> tuple[int, int] | None:
             beside += _NESTING.get(mark, 0)
         elif mark == _QUOTE:
             if end - start == 1:
-                return None  # a string without an end: this is no JSON
+                return None  # a string without an end: this is not JSON
             if frames and frames[-1].at_key:
                 if frames[-1].meet(data[start + 1 : end - 1]):
                     found = None  # whatever an earlier member of this name held is replaced
@@ -192,7 +192,7 @@ class SourceMap:
         self._length += length
 
     def pieces(self, start: int, end: int) -> list[Piece]:
-        """The strings behind characters `start` to `end`: event, path, and the range within the string."""
+        """The strings that hold characters `start` to `end`: event, path, and the range in the string."""
         found: list[Piece] = []
         starts, sources = self._starts.items, self._sources.items
         start, end = max(start, 0), min(end, self._length)

@@ -79,7 +79,7 @@ class Answer:
     def end(self) -> None:
         """The answer is whole: what is held back leaves, then the finish, the usage, the end.
 
-        Where nothing at all has come, that is no answer, and only the end of the stream is sure of it.
+        Where nothing at all has come, that is not an answer, and only the end of the stream is sure of it.
         """
         if self.ended or not self.choices:
             return

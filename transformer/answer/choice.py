@@ -161,7 +161,7 @@ class Message:
         for field in self.texts:
             if field != "content" and (text := self.text(field)):
                 message[field] = text
-        # What is no text must not take the place of one.
+        # What is not a text must not take the place of one.
         message.update({field: value for field, value in self.other.items() if not self.text(field)})
         if self.calls:
             message["tool_calls"] = [self.calls[index].build() for index in sorted(self.calls)]
@@ -326,7 +326,7 @@ class Choice:
 
     @property
     def unaccounted(self) -> int:
-        """Nothing is open behind a refusal: its finding says that the answer ended there."""
+        """Nothing is open after a refusal: its finding says that the answer ended there."""
         if self.refused:
             return 0
         return sum(machine.held for machine in self._machines.values() if machine is not None)

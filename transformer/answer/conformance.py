@@ -35,7 +35,7 @@ _MODEL = (
     "server's guided decoding."
 )
 _STREAM = (
-    "The server made this. Update it, or set a dialect instead of passthrough: then the workbench writes the "
+    "The server made this. Update it, or set a dialect that has calls: then the workbench writes the "
     "events itself."
 )
 _NOTHING = "Nothing needs to be done."

@@ -1,4 +1,4 @@
-"""Prose: where a text quotes (code fences, backticks) or thinks, so that what stands there is no call."""
+"""Prose: where a text quotes (code fences, backticks) or thinks, so that what stands there is not a call."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Prose:
         return _within(self._quotes, at)
 
     def thought(self, at: int) -> bool:
-        """In a `<think>` block that ends: behind one that never does, the answer itself may stand."""
+        """In a `<think>` block that ends: after one that never does, the answer itself may stand."""
         if self._thoughts is None:
             self._thoughts = list(_thoughts(self._text))
         return _within(self._thoughts, at)
@@ -61,7 +61,7 @@ def _within(ranges: list[Range], at: int) -> bool:
 
 
 def _fences(text: str) -> Iterator[Range]:
-    """From behind the opening line to the closing one, or to the end of the text."""
+    """From after the opening line to the closing one, or to the end of the text."""
     if "```" not in text and "~~~" not in text:
         return
     markdown, at, opened = Markdown(), 0, None
@@ -108,7 +108,7 @@ MARKS = _marks()
 
 def _combined() -> str:
     """One pattern for all. By first characters, because an alternation of letters is searched for much faster
-    than one of groups; the empty group behind each mark says which one it was."""
+    than one of groups; the empty group after each mark says which one it was."""
     rests: dict[str, list[str]] = {}
     for number, mark in enumerate(MARKS):
         # Names of groups may stand only once in a pattern.

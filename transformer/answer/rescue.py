@@ -30,19 +30,19 @@ def rescue(
     out = broken._answer.client.take()
     plain = _plain(broken)
     failed_at = broken._journal.event
-    behind = []
+    after = []
     for read in reads:
         plain._journal.read += 1
         plain._received += len(read)
         for frame in plain._decoder.feed(read):
             if plain._journal.event >= failed_at:
-                behind.append(frame)
+                after.append(frame)
             else:
                 plain._reader.event(frame)
     _carry_over(broken, plain)
     plain._journal.found("transformer-failed", reason=f"{type(error).__name__}: {error}")
     _send_rest(plain, _open(broken))
-    for frame in behind:
+    for frame in after:
         plain._reader.event(frame)
     return plain, out + plain._answer.client.take()
 
@@ -73,7 +73,7 @@ def _open(broken: StreamTransformer) -> dict[Place, list[tuple[int, int]]]:
 
 
 def _held(machine: Machine) -> list[tuple[int, int]]:
-    """Whitespace that waits for what follows it, maybe with markup behind it; and the end of what came."""
+    """Whitespace that waits for what follows it, maybe with markup after it; and the end of what came."""
     waiting = [(piece.start, piece.start + len(piece.text)) for piece in machine.prose._spaces]
     rest = machine.held - sum(end - start for start, end in waiting)
     return [*waiting, (machine.received - rest, _END)]

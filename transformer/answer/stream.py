@@ -24,7 +24,7 @@ _EXCERPT = 120
 class StreamTransformer:
     """Converts one streamed answer. `feed` it bytes, then `finish` it, or `fail` it if upstream broke.
 
-    Where nothing is to be converted (no tools, `tool_choice: "none"`, the passthrough dialect) the
+    Where nothing is to be converted (no tools, `tool_choice: "none"`, a dialect without calls) the
     bytes go on as they come; the records are made all the same.
     """
 
@@ -101,7 +101,7 @@ class StreamTransformer:
             self._reader.event(frame)
 
     def _nothing_came(self) -> None:
-        """An empty answer is never a success; a body that is no SSE is shown as far as it goes."""
+        """An empty answer is never a success; a body that is not SSE is shown as far as it goes."""
         if self._answer.ended:
             return
         body = b"\n".join(self._decoder.stray)

@@ -142,7 +142,7 @@ def _rewritten(message: Mapping[str, Any], choice: Choice) -> Object:
     built = choice.message.build().get("tool_calls", [])
     native = message.get("tool_calls") or []
     if built:
-        # Upstream's own calls stay as they are, behind those that were made from the text.
+        # Upstream's own calls stay as they are, after those that were made from the text.
         new["tool_calls"] = built[: len(built) - len(native)] + native
     return new
 

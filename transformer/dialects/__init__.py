@@ -96,4 +96,13 @@ def find_dialect(name: str) -> Dialect:
         raise UnknownDialect(f"the dialect {name!r} cannot be loaded: {error}") from None
     if not isinstance(found, Dialect):
         raise UnknownDialect(f"{name!r} is not a Dialect")
+    _named[name] = found
     return found
+
+
+_named: dict[str, Dialect] = {}  # by `module:NAME`, once somebody has named them
+
+
+def loaded_dialect(name: str) -> Dialect | None:
+    """A registered dialect, or one that was named here before. Nothing is imported: a tape may name anything."""
+    return DIALECTS.get(name) or _named.get(name)

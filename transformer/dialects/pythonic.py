@@ -70,7 +70,7 @@ def _end_list(broken: Broken) -> Iterator[Edits]:
 
 
 def _quote_value(broken: Broken) -> Iterator[Edits]:
-    """What is no literal may have been meant as a string."""
+    """What is not a literal may have been meant as a string."""
     start, end = broken.finding.span.start, broken.finding.span.end
     yield (put(start, end, quote(broken.text[start:end].strip()), broken.text),)
 

@@ -112,7 +112,7 @@ class JsonMending:
             yield complete(text, end, end, missing + self.closer)
 
     def _mend_arguments(self, broken: Broken) -> Iterator[Edits]:
-        """Arguments as the JSON that was meant. Behind them the end of the object may stand."""
+        """Arguments as the JSON that was meant. After them the end of the object may stand."""
         text, start, end = broken.text, broken.finding.span.start, broken.finding.span.end
         end = end - len(self.closer) if self.closer and text.endswith(self.closer, start, end) else end
         written = text[start:end].rstrip()

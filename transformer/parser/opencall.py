@@ -29,7 +29,7 @@ class OpenCall:
         raise NotImplementedError
 
     def add(self, text: str) -> None:
-        """More of its text, which is no argument."""
+        """More of its text, which is not an argument."""
         raise NotImplementedError
 
     def announce(self, m: Machine, named_until: int) -> None:

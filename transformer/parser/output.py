@@ -91,7 +91,7 @@ def _joined(run: list[Op]) -> Op:
 class Prose:
     """Passes text on at once, but for whitespace at its end: a call may follow and swallow it.
 
-    After a call, whitespace stays behind until text follows it; alone it is dropped. Where the
+    After a call, whitespace waits until text follows it; alone it is dropped. Where the
     policy drops what comes after a call, everything is, and one finding names it.
     """
 

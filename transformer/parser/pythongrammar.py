@@ -234,7 +234,7 @@ _WORDS = {"true": "True", "false": "False", "null": "None"}
 
 
 def as_json(text: str) -> str | None:
-    """The JSON of a literal: JSON as it is written, else what Python reads; None where it is no literal."""
+    """The JSON of a literal: JSON as it is written, else what Python reads; None where it is not one."""
     bare = text.strip()
     try:
         orjson.loads(bare)
@@ -363,7 +363,7 @@ class PythonCall(OpenCall):
         m.prev = "\n"
 
     def _json(self, m: Machine, key: str) -> str:
-        """A value that is no literal, such as the name of a variable, goes on as the text that it is."""
+        """A value that is not a literal, such as the name of a variable, goes on as the text that it is."""
         text, start = self.arguments[key]
         written = as_json(text)
         if written is None:

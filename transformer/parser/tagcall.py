@@ -284,7 +284,7 @@ class TagCall(OpenCall):
         self.arguments = self.arguments.of_tool(self.tool)
 
     def before_newline(self, end: int) -> int:
-        """Where a value without its closing tag ends: the newline before what follows is no part of it."""
+        """Where a value without its closing tag ends: the newline before what follows is not part of it."""
         if not self.arguments.is_verbatim:
             return end  # there it goes anyway
         region = str(self.region)[:end]

@@ -139,7 +139,7 @@ def _told_apart(call: Call, number: int, id: str | None) -> str:
 
 
 def calls_in(message: Any) -> Iterator[Call | None]:
-    """The calls of an assistant message; None for what is no call."""
+    """The calls of an assistant message; None for what is not a call."""
     for entry in _listed(message):
         function = entry.get("function") if isinstance(entry, Mapping) else None
         name = function.get("name") if isinstance(function, Mapping) else None

@@ -146,7 +146,7 @@ def _environment() -> SandboxedEnvironment:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,  # a misspelt name is a mistake to tell, not an empty line
-        autoescape=False,  # a prompt is no HTML
+        autoescape=False,  # a prompt is not HTML
     )
     environment.filters["tojson"] = json_of  # Jinja2's own escapes HTML
     # The same tools give the same prompt: nothing in a template is left to chance.

@@ -33,7 +33,7 @@ class Arguments:
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
-        self._first = ""  # the first character that is no blank
+        self._first = ""  # the first character that is not a blank
         self._scanner = JsonScanner()
         self._settled = False  # whole, or broken beyond repair
         self.size = 0
@@ -95,7 +95,7 @@ def parse(text: str) -> tuple[Any, str | None]:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def misfits(tool: Tool, value: Mapping[str, Any]) -> Iterator[Misfit]:

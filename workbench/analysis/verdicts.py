@@ -16,7 +16,7 @@ from typing import Any
 
 from transformer.answer.observations import OBSERVED, Observation, choices_of
 from transformer.answer.review import observed
-from transformer.dialects import DIALECTS
+from transformer.dialects import loaded_dialect
 from transformer.records import Delta, Finding
 from workbench.library.summary import Level, Row
 from workbench.replay.player import Pane, Player
@@ -48,7 +48,7 @@ class Facts:
     @property
     def converts(self) -> bool:
         """Whether the dialect makes calls of text; one that is not known here is taken to."""
-        dialect = DIALECTS.get(self.dialect or "")
+        dialect = loaded_dialect(self.dialect or "")
         return dialect is None or dialect.converts
 
 

@@ -84,7 +84,7 @@ def _private(name: str, flags: int) -> int:
 
 
 def text_line(row: Row, said: Verdict, verbose: bool = False) -> str:
-    """`2026-11-16 18:49:23  qwen3  roo-xml  ✔ 1 call converted  1 call  0.52s  repaired-call 2`."""
+    """`2026-11-16 18:49:23  qwen3  auto  ✔ 1 call converted  1 call  0.52s  repaired-call 2`."""
     words = [
         datetime.fromtimestamp(row.started).strftime("%Y-%m-%d %H:%M:%S"),
         row.model or "–",

@@ -4,12 +4,12 @@
     [[variant]]                             # none: the prompts as they were recorded
     name = "careful"
     prompt = "careful.jinja"                # a file, "built-in" or "recorded"
-    dialect = "roo-xml"                     # each of these may be left out
+    dialect = "auto"                        # each of these may be left out
     model = "qwen3-max"
     set = { temperature = 0.7, malformed = "repair" }
     [[case]]
     name = "reads the file"
-    tape = "roo-xml/good-read.jsonl"
+    tape = "tapes/good-read.jsonl"
     expect_tool = "read_file"               # default: what the tape's own answer called
     expect_args = { path = "src/main.py" }  # these members, others may be there, too
     expect_call = false                     # instead: the answer should call nothing

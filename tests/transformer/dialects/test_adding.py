@@ -16,7 +16,8 @@ from tests.support.explanations import calls_of, played, retried, why_of
 from tests.support.project import ROOT
 from tests.support.streams import message, stream_of, tool
 from transformer import StreamTransformer, transform_message, transform_request, written_call
-from transformer.dialects import UnknownDialect, find_dialect
+from transformer.dialects import UnknownDialect, find_dialect, loaded_dialect
+from workbench.analysis.explain.wording import state_meaning
 from workbench.cli.main import app
 
 PAGE = (ROOT / "docs" / "adding-a-dialect.md").read_text(encoding="utf-8")
@@ -53,6 +54,14 @@ def test_it_is_found() -> None:
     for wrong in ("steps_dialect:NONE", "no_such_module:STEPS", "steps_dialect:NAME", "steps"):
         with pytest.raises(UnknownDialect):
             find_dialect(wrong)
+
+
+def test_what_was_named_here_is_known_and_nothing_else_is_imported() -> None:
+    dialect = find_dialect(STEPS)
+    assert loaded_dialect(STEPS) is dialect
+    assert loaded_dialect("steps_dialect:NAME") is loaded_dialect("this:that") is None
+    assert "this" not in sys.modules
+    assert state_meaning(STEPS, dialect.initial) == dialect.states_in_words[dialect.initial]
 
 
 def test_a_stream_is_converted_in_every_cut() -> None:

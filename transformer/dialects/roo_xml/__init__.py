@@ -183,7 +183,7 @@ def is_tool_on_line(m: Machine, name: str) -> bool:
     return m.line and m.tool(name) is not None
 
 
-@guard("it is an offered tool's that is no HTML element, outside of code")
+@guard("it is an offered tool's that is not an HTML element, outside of code")
 def has_attributes(m: Machine, name: str) -> bool:
     return name.lower() not in HTML_ELEMENTS and is_tool.holds(m, name)
 

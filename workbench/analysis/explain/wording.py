@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transformer.dialects import DIALECTS
+from transformer.dialects import loaded_dialect
 from transformer.records import Transition
 from transformer.wording import quote
 from workbench.replay.player import Player
@@ -10,18 +10,18 @@ from workbench.replay.player import Player
 
 def state_meaning(dialect: str, state: str) -> str:
     """What it is to be in this state; empty for one that no dialect of today has."""
-    known = DIALECTS.get(dialect)
+    known = loaded_dialect(dialect)
     return known.states_in_words.get(state, "") if known is not None else ""
 
 
 def token_meaning(dialect: str, token: str) -> str:
-    known = DIALECTS.get(dialect)
+    known = loaded_dialect(dialect)
     return known.tokens_in_words.get(token, token) if known is not None else token
 
 
 def awaited(dialect: str, state: str) -> str:
     """What would decide about text that is held back in this state."""
-    known = DIALECTS.get(dialect)
+    known = loaded_dialect(dialect)
     usual = "what follows: whitespace goes with a call, and a tag may only have begun"
     return known.waits_for.get(state, usual) if known is not None else usual
 

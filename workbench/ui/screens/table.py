@@ -13,7 +13,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.timer import Timer
 
-from transformer.dialects import DIALECTS
+from transformer.dialects import loaded_dialect
 from transformer.parser.machine import Dialect, Rule
 from transformer.records import Transition
 from workbench.replay.player import Pane, Player
@@ -201,7 +201,7 @@ class TableScreen(ViewScreen[int]):
         self.only_hits = False
         self.table = TextPane("Table", id="table")
         self.panes = (self.table,)
-        self._dialect = DIALECTS.get(player.dialect)
+        self._dialect = loaded_dialect(player.dialect)
         self._rules = rules_of(self._dialect) if self._dialect is not None else []
         self._hits = Hits(player, step)
         self._timer: Timer | None = None
