@@ -45,7 +45,7 @@ class Upstream:
     api_key: str | None = field(default=None, repr=False)
     serves: tuple[str, ...] = ()
     models: Mapping[str, str] = field(default_factory=dict)
-    speaks: Mapping[str, str] = field(default_factory=dict)  # dialects by beginnings of models' names
+    dialects: Mapping[str, str] = field(default_factory=dict)  # dialects by beginnings of models' names
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # their values may be secrets
     secrets: tuple[str, ...] = field(default=(), repr=False)  # what these take from the environment
     extra_body: Mapping[str, Any] = field(default_factory=dict)
@@ -209,7 +209,7 @@ UPSTREAM = _table(
     Key("serves", kinds.NAMES, "Patterns of the model names that are routed here.", '["qwen*", "*/qwen*"]'),
     Key("models", kinds.MODELS, "Names that clients may use, and what the server calls these models.",
         '{ coder = "Qwen/Qwen3-Coder-30B-A3B-Instruct" }'),
-    Key("speaks", kinds.SPOKEN,
+    Key("dialects", kinds.SPOKEN,
         f"Beginnings of model names, and what these speak; for {DEFAULT}, besides the names that it knows.",
         f'{{ my-finetune = "{_OF_A_MODEL}" }}'),
     Key("headers", kinds.HEADERS, "Further headers for the server; ${NAME} is taken from the environment.",

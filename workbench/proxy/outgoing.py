@@ -226,11 +226,11 @@ class Outgoing:
     def policy(self) -> Policy:
         """The upstream's, and which dialect its model is said to speak: a replay has to know that, too."""
         upstream, model = self.upstream, self.incoming.model or ""
-        start = longest_beginning(upstream.models.get(model, model), upstream.speaks)
+        start = longest_beginning(upstream.models.get(model, model), upstream.dialects)
         named = find_dialect(upstream.dialect)
         if start is None or not named.chooses or upstream.policy.expect is not None:
             return upstream.policy
-        return replace(upstream.policy, expect=upstream.speaks[start])
+        return replace(upstream.policy, expect=upstream.dialects[start])
 
     @property
     def recipe(self) -> Recipe | None:

@@ -143,7 +143,7 @@ policy = { malformed = "repair", channels = ["content"], max_call_bytes = "1 MiB
 api_key_env = "QWEN_KEY"
 serves = ["qwen*"]
 models = { coder = "Qwen/Coder" }
-speaks = { My-Finetune = "hermes" }
+dialects = { My-Finetune = "hermes" }
 headers = { X-Team = "${TEAM}-${TEAM}", X-Plain = "$TEAM", X-Lost = "${NOWHERE}" }
 extra_body = { skip_special_tokens = false, nested = { a = [1, 2.5, "x"] } }
 template_tool_choice = "omit"
@@ -160,7 +160,7 @@ max_tokens = 1000
         api_key="sk-1",
         serves=("qwen*",),
         models={"coder": "Qwen/Coder"},
-        speaks={"my-finetune": "hermes"},
+        dialects={"my-finetune": "hermes"},
         headers={"X-Team": "blue-blue", "X-Plain": "$TEAM"},
         secrets=("blue",),
         extra_body={"skip_special_tokens": False, "nested": {"a": [1, 2.5, "x"]}},
@@ -305,8 +305,8 @@ WRONG = [
     (f"{UPSTREAM_X}policy = 'repair'", "policy is a table of switches"),
     (f"{UPSTREAM_X}serves = 'qwen'", "serves is a list of texts"),
     (f"{UPSTREAM_X}models = ['a']", "models is a table of two names each"),
-    (f"{UPSTREAM_X}speaks = {{ a = 'herms' }}", "speak 'herms'; did you mean hermes?"),
-    (f"{UPSTREAM_X}speaks = {{ a = 'auto' }}", "no model can be expected to speak 'auto'"),
+    (f"{UPSTREAM_X}dialects = {{ a = 'herms' }}", "speak 'herms'; did you mean hermes?"),
+    (f"{UPSTREAM_X}dialects = {{ a = 'auto' }}", "no model can be expected to speak 'auto'"),
     (f"{UPSTREAM_X}headers = {{ 'a b' = 'sk-secret' }}", "headers: 'a b' cannot be sent as a header"),
     (f"{UPSTREAM_X}headers = {{ Content-Length = '5' }}", "'Content-Length' cannot be sent as a header"),
     (f'{UPSTREAM_X}headers = {{ a = "sk-secret\\n" }}', "the value of a has characters"),

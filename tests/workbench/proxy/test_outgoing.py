@@ -135,7 +135,7 @@ def test_the_object_in_a_body(body: bytes, expected: object):
 def test_what_a_model_is_said_to_speak_is_on_its_tape(upstream: dict[str, Any], expected: str | None):
     speaks = {"tuned": "hermes", "tune": "glm"}
     asked = incoming({"model": "team/tuned-7b", "messages": []})
-    to = Upstream("u", "http://h", **{"speaks": speaks, **upstream})
+    to = Upstream("u", "http://h", **{"dialects": speaks, **upstream})
     outgoing = Outgoing(asked, to, prepare(asked, to, None), 0)
     assert outgoing.recipe is not None and outgoing.recipe.policy.expect == expected
     assert outgoing.tape_header().get("policy", {}).get("expect") == expected
