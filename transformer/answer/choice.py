@@ -260,11 +260,10 @@ class Choice:
             self._offsets[channel] = start + len(text)
             self._say(channel, fields, start, text)
             return
-        thoughts = self._filters.get(channel)
-        if thoughts is None:
-            machine.feed(text)
+        if self._filters and channel in self._filters:
+            self._filters[channel].feed(machine, text)
         else:
-            thoughts.feed(machine, text)
+            machine.feed(text)
         if machine.out:
             self._deliver(machine)
 

@@ -107,7 +107,10 @@ class ClientWriter(ABC):
 
     def take(self) -> bytes:
         """What was written since the last time."""
-        out, self.out = self.out, []
+        out = self.out
+        if not out:  # as most deltas of a call that is held back
+            return b""
+        self.out = []
         return out[0] if len(out) == 1 else b"".join(out)
 
     @abstractmethod

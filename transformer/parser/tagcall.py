@@ -321,6 +321,14 @@ class TagCall(OpenCall):
 
     flush = stream
 
+    def stream_text(self, m: Machine, text: str) -> None:
+        """The same with this text as well, which leaves alone where nothing waits before it."""
+        if self.unsent.size or self.ahead or self.splits or self.depth or self.pair is not None:
+            self.unsent.append(text)
+            self.stream(m)
+        else:
+            self._send(m, self.arguments.text(text), m.pos)
+
     def commit(self, m: Machine, end: int) -> str:
         """The open value ended at `end`; returns what follows it in the region."""
         region = str(self.region)
@@ -471,8 +479,7 @@ def data(m: Machine, text: str, name: str) -> None:
     call.region.append(text)
     call.size += len(text) if text.isascii() else len(text.encode())
     if call.live:
-        call.unsent.append(text)
-        call.stream(m)
+        call.stream_text(m, text)
 
 
 def maybe_end(m: Machine, text: str, name: str) -> None:

@@ -109,6 +109,7 @@ WAITS_FOR = {
 
 _PARTIAL = re.compile(rf"</?[^\s<>/]{{0,{NAME_LIMIT}}}\Z|<{TAG_NAME}\s[^<>]{{0,{MOST_ATTRIBUTES}}}\Z")
 LEXICON = Lexicon(upto("<"), TAG, _PARTIAL)
+_BLANK = re.compile(r"\s")
 _UNKNOWN_NAME = re.compile(r"[A-Za-z_][\w.:-]*\Z")
 
 
@@ -121,10 +122,13 @@ def read(match: re.Match[str]) -> tuple[StrEnum, str]:
 def holds(m: Machine, text: str, start: int) -> bool:
     """Whether the beginning of a tag at the end of the text may still mean something here."""
     closing = text.startswith("</", start)
-    name, *rest = re.split(r"\s", text[start + 2 if closing else start + 1 :], maxsplit=1)
+    name_start = start + 2 if closing else start + 1
+    blank = _BLANK.search(text, name_start)
+    name = text[name_start:] if blank is None else text[name_start : blank.start()]
     call: TagCall | None = m.call
     line = m.starts_line(text, start)
-    if rest:  # blanks or attributes, which count only in the tag of an offered tool that may begin a call
+    if blank is not None:
+        # Blanks or attributes, which count only in the tag of an offered tool that may begin a call.
         begins = m.state is S.CALL if call is not None else m.state is not S.THINKING
         return begins and m.tool(name) is not None
     if call is None:
