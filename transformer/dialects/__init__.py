@@ -30,6 +30,7 @@ from transformer.dialects.pythonic import PYTHONIC
 from transformer.dialects.qwen3_coder import QWEN3_CODER
 from transformer.dialects.roo_xml import ROO_XML
 from transformer.dialects.seed_oss import SEED_OSS
+from transformer.dialects.toolbridge import TOOLBRIDGE
 from transformer.parser.machine import Dialect
 
 BUILT_IN = (
@@ -40,6 +41,7 @@ BUILT_IN = (
     MINIMAX_M2,
     SEED_OSS,
     FUNCTIONS_INVOKE,
+    TOOLBRIDGE,
     HERMES,
     LONGCAT,
     NEMOTRON_TOOLCALL,

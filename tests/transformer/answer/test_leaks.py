@@ -107,6 +107,7 @@ LEAKS = [
         False,
     ),
     ('<function_calls>\n<invoke name="bash">\n', "roo-xml", "functions-invoke", False),
+    ("<toolbridge_calls>\n<bash>\n<command>ls", "qwen3-coder", "toolbridge", False),
     ("<seed:tool_call>\n<function=bash>\n", "roo-xml", "seed-oss", False),
     (
         '<|start|>assistant<|channel|>commentary to=functions.bash <|constrain|>json<|message|>{"com',

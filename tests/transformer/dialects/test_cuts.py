@@ -125,6 +125,12 @@ SOUP["deepseek-dsml"] = [
     "<||DSML||function_calls>", "< | DSML | tool_use>", "<｜DS", "｜", '<|DSML|invoke name="read">',
     "</｜｜DSML｜｜parameter>", "</|DSML|invoke>", '<｜DSML｜parameter name="path" string="true">',
 ]  # fmt: skip
+SOUP["toolbridge"] = [
+    *SOUP["roo-xml"],
+    *["<toolbridge_calls>", "</toolbridge_calls>"] * 3,
+    "<toolb",
+    "<read >",
+]
 SOUP["seed-oss"] = [part.replace("tool_call", "seed:tool_call") for part in SOUP["qwen3-coder"]]
 TOKENS = (
     "kimi-k2",

@@ -374,6 +374,14 @@ DRIVEN = {
     "deepseek-dsml": [*driven(tags.DSML), *invokes.tables(tags.DSML)],
     "functions-invoke": [*driven(tags.INVOKE), *invokes.tables(tags.INVOKE)],
     "seed-oss": SEED,
+    "toolbridge": [
+        *ROO,
+        "<toolbridge_calls>\n<toolbridge_calls>\n<read>\n<path>a</path>\n</read>\n</toolbridge_calls>\n"
+        "<toolbridge_calls> x",
+        "<toolbridge_calls>\n<zip>\n<a>1</a>\n</zip>",
+        "<toolbridge_calls>\n<read >\n<path>a</path></toolbridge_calls>",
+        "<toolbridge_calls>\n",
+    ],
     "roo-xml": ROO,
     "qwen3-coder": QWEN,
     "glm": GLM,

@@ -1,0 +1,81 @@
+"""toolbridge: roo-xml's calls in a wrapper, which is markup with them or text with them (docs/spec.md, 5)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.cases import Row, check, written
+from tests.support.cuts import check_every_split, run
+from tests.support.streams import stream_of
+from tests.support.tags import OFFERED
+from transformer import transform_request, written_call
+
+OPEN, CLOSE = "<toolbridge_calls>", "</toolbridge_calls>"
+READ_A = "<read>\n<path>a</path>\n</read>"
+READ_B = READ_A.replace(">a<", ">b<")
+A, B = ("read", {"path": "a"}), ("read", {"path": "b"})
+
+
+def block(*calls: str) -> str:
+    return "\n".join((OPEN, *calls, CLOSE))
+
+
+def write(content: str) -> str:
+    return f"<write>\n<path>a</path>\n<content>{content}</content>\n</write>"
+
+
+ROWS: dict[str, Row] = {
+    "one call": (block(READ_A), "", [A], []),
+    "without newlines": (block(READ_A).replace("\n", ""), "", [A], []),
+    "two calls in one wrapper": (block(READ_A, READ_B), "", [A, B], []),
+    "two wrappers, text around": (
+        f"One.\n{block(READ_A)}\nTwo.\n{block(READ_B)}\nThree.", "One.\nTwo.\nThree.", [A, B], [],
+    ),
+    "a blank in the tool's tag": (block(READ_A.replace("<read>", "<read >")), "", [A], []),
+    "no parameters": (block("<now></now>"), "", [("now", {})], []),
+    "the older name of the wrapper": (block(READ_A).replace("e_calls", "e:calls"), "", [A], []),
+    "entities are not decoded": (block(write("&lt;b&gt; &amp;")), "", written("&lt;b&gt; &amp;"), []),
+    "its own closing tag inside": (block(write("x </content> y")), "", written("x </content> y"), []),
+    "the wrapper's tags inside": (
+        block(write(f"x {CLOSE} y {OPEN} z")), "", written(f"x {CLOSE} y {OPEN} z"), [],
+    ),
+    "a tool nobody offered": (block("<zip>\n<a>b</a>\n</zip>"), "", [("zip", {"a": "b"})], ["unknown-tool"]),
+    "no opening wrapper": (f"{READ_A}\n{CLOSE}", "", [A], []),
+    "no closing wrapper": (f"{OPEN}\n{READ_A}", "", [A], []),
+    "no wrapper at all": (f"Hi\n{READ_A}\nbye", "Hi\nbye", [A], []),
+    "the wrapper's tags twice": (f"{OPEN}\n{block(READ_A)}\n{CLOSE}", "", [A], []),
+    "no closing tag of the call": (f"{OPEN}\n<read>\n<path>a</path>\n{CLOSE}", "", [A], ["repaired-call"]),
+    "a wrapper without a call": (f"{OPEN} x {CLOSE}", f"{OPEN} x {CLOSE}", [], []),
+    "prose that names the tags": (f"The `{OPEN}` tag holds calls.", f"The `{OPEN}` tag holds calls.", [], []),
+    "a wrapper at the end": (f"Hi {OPEN}\n", f"Hi {OPEN}\n", [], []),
+    "half a wrapper at the end": ("Hi <toolbridge_c", "Hi <toolbridge_c", [], []),
+    "cut in a value": (f"{OPEN}\n<read>\n<path>a",) * 2 + ([], ["truncated-call"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_toolbridge(row: Row) -> None:
+    check("toolbridge", row, tools=OFFERED)
+    if row[2]:
+        check("toolbridge", row, tools=OFFERED, policy={"arguments": "stream"})
+
+
+@pytest.mark.parametrize("arguments", ["whole", "stream"])
+def test_in_every_cut(arguments: str) -> None:
+    data = stream_of(f"So.\n{block(READ_A, write('x'))}\nbye", 7)
+    got = check_every_split("toolbridge", data, tools=OFFERED, policy={"arguments": arguments})
+    assert got.calls == [("read", '{"path":"a"}'), ("write", '{"path":"a","content":"x"}')]
+    assert got.content == "So.\nbye"
+
+
+def test_26_a_call_of_more_than_ten_kilobytes_is_not_lost() -> None:
+    text = "x" * 50_000
+    got, _ = run("toolbridge", stream_of(block(write(text)), 4000), tools=OFFERED)
+    assert got.calls == [("write", f'{{"path":"a","content":"{text}"}}')]
+
+
+def test_calls_are_written_into_one_wrapper() -> None:
+    written = written_call("toolbridge", "read", {"path": "a"}, OFFERED[2])
+    assert written.text == f"{OPEN}\n{READ_A}\n{CLOSE}" and written.findings == ()
+    body, _ = transform_request({"messages": [], "tools": OFFERED[:1]}, dialect="toolbridge")
+    assert OPEN in body["messages"][0]["content"]

@@ -1,0 +1,151 @@
+"""toolbridge: roo-xml's calls inside `<toolbridge_calls>`, as ToolBridge's prompt teaches them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from enum import StrEnum, auto
+
+from transformer.dialects import roo_xml
+from transformer.dialects.roo_xml import ROO_XML, begin_call, begin_unknown_call, is_tool, is_unknown_tool
+from transformer.journal import Text
+from transformer.parser.leakmarks import WORD, leak_mark
+from transformer.parser.machine import Action, Machine, Rule, Rules, hold, release
+from transformer.parser.tagcall import TagCall, not_a_call
+from transformer.parser.writing import packaged_template, tag_writer
+from transformer.policy import USUAL, Policy
+from transformer.records import Effect as E
+
+_NAMES = ("toolbridge_calls", "toolbridge:calls")
+_OPEN, _CLOSE = (f"{start}{_NAMES[0]}>" for start in ("<", "</"))
+
+
+class Wrapping(StrEnum):
+    """A state and a token of its own; all others are roo-xml's."""
+
+    WRAPPER = auto()
+    CLOSE_WRAPPER = auto()
+
+
+S, T, W = roo_xml.State, roo_xml.Token, Wrapping
+
+
+def read(match: re.Match[str]) -> tuple[StrEnum, str]:
+    token, name = ROO_XML.read(match)
+    if name in _NAMES and token in (T.OPEN, T.CLOSE):
+        return (W.WRAPPER if token is T.OPEN else W.CLOSE_WRAPPER), ""
+    return token, name
+
+
+def holds(m: Machine, text: str, start: int) -> bool:
+    if m.state is W.WRAPPER:
+        return True
+    begun = text[start:].removeprefix("<").removeprefix("/")
+    return (m.call is None and any(name.startswith(begun) for name in _NAMES)) or ROO_XML.holds(
+        m, text, start
+    )
+
+
+# -- actions
+
+
+def begin_wrapper(m: Machine, text: str, name: str) -> None:
+    m.call = TagCall(m, "", m.pos - len(text), live=False)
+    m.call.add(text)
+
+
+def _inside(begin: Action) -> Action:
+    """The call takes in its wrapper, so that both are markup or both are text."""
+
+    def begin_inside(m: Machine, text: str, name: str) -> None:
+        wrapper: TagCall = m.call
+        begin(m, text, name)
+        tag = m.call.raw()
+        m.call.start, m.call.region, m.call.size = wrapper.start, Text(), 0
+        m.call.add(wrapper.raw())
+        m.call.add(tag)
+
+    begin_inside.__name__ = begin.__name__
+    return begin_inside
+
+
+def swallow(m: Machine, text: str, name: str) -> None:
+    m.settled += len(text)
+    m.prose.call(m.pos)
+    m.prev = "\n"
+
+
+def complete_at_wrapper(m: Machine, text: str, name: str) -> None:
+    """The wrapper's closing tag where the call's should have been."""
+    call: TagCall = m.call
+    m.found("repaired-call", call.start, m.pos, tool=call.name, closing=call.call_closer)
+    roo_xml.complete_call(m, text, name)
+
+
+# -- the table: roo-xml's, with the wrapper around it
+
+_BEGIN = E.BEGINS | E.NAMES | E.HELD
+_CALLED = Rule(S.CALL, _BEGIN, _inside(begin_call), "an offered tool's tag starts a call", is_tool)
+_ANY = Rule(
+    S.UNKNOWN, _BEGIN, _inside(begin_unknown_call), "a tool that was not offered, perhaps", is_unknown_tool
+)
+_TEXT = Rule(S.TEXT, E.GIVES_UP, not_a_call, "a wrapper without a call is text")
+_HELD = {
+    T.SPACE: (Rule(W.WRAPPER, E.HELD, hold, "whitespace before the call"),),
+    W.WRAPPER: (Rule(W.WRAPPER, E.HELD, hold, "the same tag once more"),),
+    T.OPEN: (_CALLED, _ANY, _TEXT),
+    T.SPACED: (_CALLED, _TEXT),
+    T.END: (Rule(S.DONE, E.GIVES_UP, release, "the answer ended before a call, so it is text"),),
+}
+_WRAPS = Rule(W.WRAPPER, E.BEGINS | E.HELD, begin_wrapper, "a call, if one follows")
+_OWN: dict[tuple[StrEnum, StrEnum], Rules] = {
+    (S.TEXT, W.WRAPPER): (_WRAPS,),
+    (S.AFTER, W.WRAPPER): (_WRAPS,),
+    (S.AFTER, W.CLOSE_WRAPPER): (Rule(S.AFTER, E.MARKUP, swallow, "belongs to the calls before it"),),
+    (S.CLOSED, W.CLOSE_WRAPPER): (
+        Rule(S.AFTER, E.REPAIRS | E.ENDS_VALUE | E.COMPLETES, complete_at_wrapper, "the call's closing tag is missing"),
+    ),
+}  # fmt: skip
+_TOKENS = (*ROO_XML.tokens[:-1], W.WRAPPER, W.CLOSE_WRAPPER, ROO_XML.tokens[-1])
+
+
+def _transitions() -> Iterator[tuple[tuple[StrEnum, StrEnum], Rules]]:
+    for state in ROO_XML.states:
+        for token in _TOKENS:
+            # Where the wrapper means nothing, it is what text is there.
+            known = ROO_XML.transitions.get((state, token), ROO_XML.transitions[state, T.TEXT])
+            yield (state, token), _OWN.get((state, token), known)
+    yield from (((W.WRAPPER, token), _HELD.get(token, (_TEXT,))) for token in _TOKENS)
+
+
+TOOLBRIDGE = replace(
+    ROO_XML,
+    name="toolbridge",
+    summary="<toolbridge_calls><tool><parameter>value</parameter></tool></toolbridge_calls>",
+    policy=Policy(
+        tools="inject", calls="all", arguments="whole", after_call="keep", channels=("content",)
+    ).over(USUAL),
+    states=(*ROO_XML.states[:1], W.WRAPPER, *ROO_XML.states[1:]),
+    tokens=_TOKENS,
+    transitions=dict(_transitions()),
+    lexicons={**ROO_XML.lexicons, W.WRAPPER: ROO_XML.lexicons[S.TEXT]},
+    read=read,
+    holds=holds,
+    states_in_words={**ROO_XML.states_in_words, W.WRAPPER: f"after {_OPEN}, waiting for a call"},
+    tokens_in_words={
+        **ROO_XML.tokens_in_words,
+        W.WRAPPER: "the wrapper's tag",
+        W.CLOSE_WRAPPER: "the wrapper's closing tag",
+    },
+    waits_for={**ROO_XML.waits_for, W.WRAPPER: "the tag of a tool"},
+    writer=tag_writer(
+        replace(roo_xml.SYNTAX, dialect="toolbridge", wrap=lambda calls: f"{_OPEN}\n{calls}\n{_CLOSE}"), "\n"
+    ),
+    template=packaged_template("toolbridge.jinja"),
+    taught_by=(_OPEN,),
+    openers=lambda tools: tuple(f"<{name}>" for name in _NAMES),
+    tags_are_names=True,
+    leak_marks=(leak_mark(_OPEN, rf"<toolbridge[_:]calls>\s*<(?P<name>{WORD})>"),),
+    models=(),
+)
