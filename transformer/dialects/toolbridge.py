@@ -39,8 +39,8 @@ def read(match: re.Match[str]) -> tuple[StrEnum, str]:
 
 
 def holds(m: Machine, text: str, start: int) -> bool:
-    if m.state is W.WRAPPER:
-        return True
+    if m.state in (W.WRAPPER, S.CALL):
+        return True  # here a tag with blanks in it may begin a call as well
     begun = text[start:].removeprefix("<").removeprefix("/")
     return (m.call is None and any(name.startswith(begun) for name in _NAMES)) or ROO_XML.holds(
         m, text, start
