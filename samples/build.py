@@ -52,6 +52,7 @@ MODELS = {
     "functions-invoke": "deepseek-v3.2",
     "harmony": "gpt-oss-120b",
     "pythonic": "llama-4-scout",
+    "toolbridge": "gpt-4o-mini",
     "passthrough": "qwen3-max",
 }
 STREAM = [("content-type", "text/event-stream; charset=utf-8")]

@@ -23,6 +23,7 @@ from samples.cases import (
     roo_xml_trouble,
     roo_xml_values,
     seed_oss,
+    toolbridge,
 )
 from samples.cases.case import Case, Outcome
 from samples.cases.upstream import Meta
@@ -45,6 +46,7 @@ CASES: Mapping[str, Sequence[Case]] = {
     "functions-invoke": invokes.FUNCTIONS_INVOKE,
     "harmony": harmony.CASES,
     "pythonic": pythonic.CASES,
+    "toolbridge": toolbridge.CASES,
     "passthrough": passthrough.CASES,
 }
 

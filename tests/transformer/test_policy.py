@@ -106,9 +106,12 @@ DEFAULTS: dict[str, JSON] = {
         "tools": "template", "channels": ("content",), "unknown_tools": "call", "malformed": "text",
         "calls": "all", "arguments": "whole", "after_call": "keep",
     },
-    "functions-invoke": {
-        "tools": "inject", "channels": ("content",), "unknown_tools": "call", "malformed": "text",
-        "calls": "all", "arguments": "whole", "after_call": "keep",
+    **{
+        name: {
+            "tools": "inject", "channels": ("content",), "unknown_tools": "call", "malformed": "text",
+            "calls": "all", "arguments": "whole", "after_call": "keep",
+        }
+        for name in ("functions-invoke", "toolbridge")
     },
     **{
         name: {

@@ -68,6 +68,45 @@ def test_in_every_cut(arguments: str) -> None:
     assert got.content == "So.\nbye"
 
 
+def test_values_are_typed_by_the_schema() -> None:
+    types = {"i": "integer", "n": "number", "b": "boolean", "a": "array", "o": "object", "s": "string"}
+    tool = {"name": "t", "parameters": {"properties": {key: {"type": kind} for key, kind in types.items()}}}
+    values = {"i": "5", "n": "1.5", "b": "true", "a": "[1, 2]", "o": '{"k": null}', "s": "5"}
+    text = "".join(f"<{key}>{value}</{key}>" for key, value in values.items())
+    data = stream_of(block(f"<t>{text}</t>"), 7)
+    got = check_every_split("toolbridge", data, tools=[{"type": "function", "function": tool}])
+    assert got.calls == [("t", '{"i":5,"n":1.5,"b":true,"a":[1, 2],"o":{"k": null},"s":"5"}')]
+
+
+# What users of other parsers reported; the numbers are those in the samples' headers.
+
+
+@pytest.mark.parametrize("arguments", ["whole", "stream"])
+def test_24_entities_are_not_decoded(arguments: str) -> None:
+    data = stream_of(block(write("&lt;b&gt; &amp;")), 5)
+    got = check_every_split("toolbridge", data, tools=OFFERED, policy={"arguments": arguments})
+    assert got.calls == [("write", '{"path":"a","content":"&lt;b&gt; &amp;"}')]
+
+
+@pytest.mark.parametrize("arguments", ["whole", "stream"])
+def test_25_its_own_closing_tag_in_a_value(arguments: str) -> None:
+    data = stream_of(block(write("x </content> y")), 5)
+    got = check_every_split("toolbridge", data, tools=OFFERED, policy={"arguments": arguments})
+    assert got.calls == [("write", '{"path":"a","content":"x </content> y"}')]
+
+
+def test_27_a_call_in_a_thought_is_neither_made_nor_lost() -> None:
+    text = f"<think>\n{block(READ_A)}\n</think>\nNo."
+    got = check_every_split("toolbridge", stream_of(text, 5), tools=OFFERED)
+    assert (got.calls, got.content) == ([], text)
+
+
+def test_56_a_call_cut_by_max_tokens_does_not_end_with_tool_calls() -> None:
+    text = f"{OPEN}\n<read>\n<path>a"
+    got = check_every_split("toolbridge", stream_of(text, 5, finish="length"), tools=OFFERED)
+    assert (got.calls, got.finish) == ([], "length")
+
+
 def test_26_a_call_of_more_than_ten_kilobytes_is_not_lost() -> None:
     text = "x" * 50_000
     got, _ = run("toolbridge", stream_of(block(write(text)), 4000), tools=OFFERED)

@@ -279,7 +279,7 @@ PIECES = (
     'a b < > / = \n \r \r\n \t null true 5 [1] {} é 🙂 ``` " \\ \x00 \u2028 <p> </p> <q> </q> <t> </t> '
     "<item> </item> <tool_call> </tool_call> <function=t> </function> <parameter=p> <parameter=q> "
     '<invoke name="t"> </invoke> <parameter name="p"> <parameter name="q"> </minimax:tool_call> '
-    "</function_calls> <function_calls> "
+    "</function_calls> <function_calls> <toolbridge_calls> </toolbridge_calls> "
     "<tool_call>t <arg_key> p </arg_key> <arg_value> </arg_value> <arg_key>q</arg_key><arg_value> "
     "</parameter> <|tool_call_end|> <|tool_call_begin|>"
 ).split(" ")
