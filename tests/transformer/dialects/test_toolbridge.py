@@ -104,7 +104,7 @@ def test_27_a_call_in_a_thought_is_neither_made_nor_lost() -> None:
 def test_56_a_call_cut_by_max_tokens_does_not_end_with_tool_calls() -> None:
     text = f"{OPEN}\n<read>\n<path>a"
     got = check_every_split("toolbridge", stream_of(text, 5, finish="length"), tools=OFFERED)
-    assert (got.calls, got.finish) == ([], "length")
+    assert (got.calls, got.finish_reason) == ([], "length")
 
 
 def test_26_a_call_of_more_than_ten_kilobytes_is_not_lost() -> None:
