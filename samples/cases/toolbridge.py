@@ -20,7 +20,7 @@ def wrapped(*calls: str) -> str:
 
 READ_MAIN = call("read_file", path="src/main.py")
 CALL_MAIN = ("read_file", {"path": "src/main.py"})
-PAGE = f"<b>A &amp; B</b> &lt;i&gt; </content> {CLOSE}"
+PAGE = f"<b>A &amp; B</b> &lt;i&gt; </content> and {CLOSE}"
 LONG = "".join(f"{number:05} all of this belongs to the file\n" for number in range(300))
 HALF = f"{OPEN}\n<write_file>\n<path>a.md</path>\n<content># A"
 PROSE = f"The `{OPEN}` tag holds the calls, {CLOSE} ends them. Clear?"
