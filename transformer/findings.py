@@ -135,6 +135,24 @@ CATALOGUE: Mapping[str, Entry] = {
     "not-sse": Entry(
         "warning", "{count} bytes are not part of a server-sent event and were not passed on: {excerpt}"
     ),
+    "candidate-dropped": Entry(
+        "warning",
+        "upstream gives more than one answer at once",
+        "; ",
+        "{taken} is the one that the client gets, {candidate} was not passed on",
+    ),
+    "snapshot-rewritten": Entry(
+        "warning",
+        "upstream changed text of the phase {phase} that it had sent before",
+        "; ",
+        "the client has the earlier wording",
+    ),
+    "upstream-tool": Entry(
+        "info",
+        "upstream ran a tool of its own (phase {phase})",
+        "; ",
+        "what it says about that went to the client as reasoning",
+    ),
     "event-after-end": Entry(
         "info", "an event came after the end of the answer and was not passed on: {excerpt}"
     ),

@@ -26,6 +26,7 @@ class Answer:
         "client",
         "ended",
         "error",
+        "finished",
         "journal",
         "setting",
         "sources",
@@ -39,6 +40,7 @@ class Answer:
         self.choices: dict[int, Choice] = {}
         self.sources: dict[tuple[int, str], SourceMap] = {}
         self.usage: Object | None = None  # the last one, where it waits for the end
+        self.finished = False  # every choice has its finish; only the usage and the end are missing
         self.ended = False
         self.error: Object | None = None  # what it ended with
         self._surrogates = Surrogates(journal.found)
@@ -59,9 +61,20 @@ class Answer:
         self._calls += 1
         return self._calls - 1
 
-    def text(self, choice: Choice, channel: str, fields: tuple[str, ...], text: str, path: Path) -> None:
-        """Text of a channel that stands at `path` of the event that is being worked on."""
-        for part in self._surrogates.parts((choice.index, channel), text, self.journal.event, path):
+    def text(
+        self,
+        choice: Choice,
+        channel: str,
+        fields: tuple[str, ...],
+        text: str,
+        path: Path,
+        event: int | None = None,
+        first: int = 0,
+    ) -> None:
+        """Text of a channel that stands at `path` of an event, from its character `first` on;
+        without a number it is the event that is being worked on."""
+        number = self.journal.event if event is None else event
+        for part in self._surrogates.parts((choice.index, channel), text, number, path, first):
             self._part(choice, channel, fields, part)
 
     def _part(self, choice: Choice, channel: str, fields: tuple[str, ...], part: Part) -> None:
@@ -81,16 +94,25 @@ class Answer:
 
         Where nothing at all has come, that is not an answer, and only the end of the stream is sure of it.
         """
-        if self.ended or not self.choices:
+        self.finish()
+        if self.finished and not self.ended:
+            self._close()
+
+    def finish(self) -> None:
+        """All but the usage and the end: a client may go on, and upstream may still say what it cost."""
+        if self.ended or self.finished or not self.choices:
             return
         self._let_go()
         if not self.ended:
-            self._finish()
+            self._finish_choices()
 
-    def _finish(self) -> None:
-        self.ended = True
+    def _finish_choices(self) -> None:
+        self.finished = True
         for choice in self._in_order():
             choice.finish()
+
+    def _close(self) -> None:
+        self.ended = True
         self._send_usage()
         self._done()
 
@@ -108,9 +130,9 @@ class Answer:
 
     def report_error(self, error: object) -> None:
         """Upstream reported an error: the client gets it, and nothing that makes it run a call again."""
-        if not self.ended:
+        if not self.ended and not self.finished:
             self._let_go()
-        if not self.ended:
+        if not self.ended and not self.finished:
             told = as_error(error, "upstream_error")
             self.journal.found("upstream-error", message=told["message"])
             ran = any(choice.has_complete_call for choice in self.choices.values())
@@ -120,19 +142,25 @@ class Answer:
 
     def break_off(self, error: object) -> None:
         """The way to upstream broke: after a complete call the answer ends with that call."""
-        if not self.ended:
+        if not self.ended and not self.finished:
             self._let_go()
         if self.ended:
             return
         told = as_error(error, "upstream_error")
+        if self.finished:
+            self.journal.found("broke-after-end", message=told["message"])
+            self._close()
+            return
         choices = self.choices.values()
         half = any(choice.has_half_call for choice in choices)
         if not half and any(choice.has_complete_call for choice in choices):
             self.journal.found("broke-after-call", message=told["message"])
-            self._finish()
+            self._finish_choices()
+            self._close()
         elif not half and choices and all(choice.upstream_finish for choice in choices):
             self.journal.found("broke-after-end", message=told["message"])
-            self._finish()
+            self._finish_choices()
+            self._close()
         else:
             self.journal.found("upstream-broke", message=told["message"])
             self.tell_error(told)
@@ -169,7 +197,7 @@ class Answer:
     def clone(self, journal: Journal) -> Answer:
         twin = Answer(self.setting, journal)
         twin.client = self.client.clone()
-        twin.ended, twin.error = self.ended, self.error
+        twin.finished, twin.ended, twin.error = self.finished, self.ended, self.error
         twin.usage, twin._calls = self.usage, self._calls
         twin._surrogates = self._surrogates.clone(journal.found)
         twin.sources = {key: source.clone() for key, source in self.sources.items()}
@@ -209,8 +237,8 @@ class Surrogates:
         self._found = found
         self._waiting: dict[Key, tuple[str, Place]] = {}
 
-    def parts(self, key: Key, text: str, event: int, path: Path) -> list[Part]:
-        """The text of a channel that came in an event, whole characters only."""
+    def parts(self, key: Key, text: str, event: int, path: Path, first: int = 0) -> list[Part]:
+        """The text of a channel that came in an event, whole characters only; `first` is its place there."""
         parts: list[Part] = []
         half = None
         if key in self._waiting:
@@ -221,13 +249,13 @@ class Surrogates:
             else:
                 parts.append(self._alone(place))
         if _HIGH_AT_END.search(text):
-            self._waiting[key] = text[-1], (event, path, len(text) - 1)
+            self._waiting[key] = text[-1], (event, path, first + len(text) - 1)
             text = text[:-1]
         if _ANY.search(text):
             self._found("lone-surrogate")
             text = _ANY.sub(_REPLACED, text)
         if text:
-            parts.append(Part(text, event, path, 0, half))
+            parts.append(Part(text, event, path, first, half))
         return parts
 
     def rest(self) -> list[tuple[Key, Part]]:

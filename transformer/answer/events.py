@@ -13,6 +13,8 @@ from transformer.frontends.shape import FIELDS, PATIENCE, Shape, learn
 from transformer.journal import Journal
 from transformer.jsontext import Object, has_long_number, parse_leniently
 from transformer.sse import Frame
+from transformer.upstreams import recognised
+from transformer.upstreams.kind import Events, Place, Said, SaidText, openai_usage
 
 REASONING = ("reasoning", "reasoning_content")
 
@@ -49,37 +51,27 @@ def reasoning_of(delta: dict[str, Any]) -> list[tuple[str, tuple[str, ...], str]
     return found
 
 
-def openai_usage(usage: Object) -> Object:
-    """Usage as OpenAI counts it; Qwen's chat counts input and output tokens."""
-    if "prompt_tokens" in usage or not ("input_tokens" in usage or "output_tokens" in usage):
-        return usage
-    given, made, total = (_count(usage.get(f"{word}_tokens")) for word in ("input", "output", "total"))
-    return {"prompt_tokens": given, "completion_tokens": made, "total_tokens": total or given + made}
-
-
-def _count(tokens: object) -> int:
-    return tokens if isinstance(tokens, int) else 0
-
-
-def phase_of(delta: dict[str, Any]) -> tuple[str | None, bool]:
-    """Qwen's chat marks phases: which one this is, and whether it ends the answer."""
-    phase = delta.get("phase")
-    if not isinstance(phase, str):
-        return None, False
-    status = delta.pop("status", None)
-    del delta["phase"]
-    return phase, phase == "answer" and status == "finished"
-
-
 _CONTENT = ("content",)
-_THINKING = ("reasoning_content",)
 _EXCERPT = 120
 
 
 class EventReader:
-    """Reads events one by one; most of them have the shape of the one before."""
+    """Reads events one by one; most of them have the shape of the one before.
 
-    __slots__ = ("_careful", "_only_field", "_patience", "_place", "_shape", "answer", "journal")
+    Those of another kind of upstream than OpenAI's are read by that kind, as soon as it is known or shows.
+    """
+
+    __slots__ = (
+        "_careful",
+        "_kind",
+        "_only_field",
+        "_patience",
+        "_place",
+        "_shape",
+        "answer",
+        "finished",
+        "journal",
+    )
 
     def __init__(self, answer: Answer, journal: Journal) -> None:
         self.answer = answer
@@ -87,6 +79,8 @@ class EventReader:
         # Text needs more than its machine: a record of its source, a check for refused tools, or (once
         # an event was not strictly JSON) a look at halves of surrogate pairs.
         self._careful = journal.all or answer.setting.policy.unknown_tools == "error"
+        self._kind: Events | None = answer.setting.upstream.events()
+        self.finished = False  # upstream has said that the answer is whole
         self._shape: Shape | None = None
         self._patience = PATIENCE
         self._only_field: str | None = None  # of the event's delta
@@ -110,6 +104,9 @@ class EventReader:
             return
         if has_long_number(data):
             obj = parse_leniently(data).value or obj
+        if self._kind is not None or self._shows_kind(obj):
+            self._event_of_kind(obj, frame)
+            return
         choices = obj.get("choices") if type(obj) is dict else None
         if not choices or type(choices) is not list or answer.ended or "error" in obj:
             self._other_event(obj, frame)
@@ -150,7 +147,7 @@ class EventReader:
             return
         word = data.strip()
         if word == b"[DONE]":
-            self.answer.end()
+            self.end()
         elif word:
             obj, problem, repaired = parse_leniently(word)
             if problem is not None:
@@ -159,7 +156,10 @@ class EventReader:
             if repaired:
                 self.journal.found(repaired)
             self._careful = True
-            self._other_event(obj, frame)
+            if self._kind is not None or self._shows_kind(obj):
+                self._event_of_kind(obj, frame)
+            else:
+                self._other_event(obj, frame)
 
     def _other_event(self, obj: Any, frame: Frame) -> None:
         """Any event, whatever it is."""
@@ -177,9 +177,6 @@ class EventReader:
             self._choices(obj, choices)
         elif isinstance(obj.get("usage"), dict):
             answer.usage = obj | {"usage": openai_usage(obj["usage"])}
-        elif isinstance(created := obj.get("response.created"), dict):
-            if not answer.choices:
-                answer.client.made("id", f"chatcmpl-{created.get('response_id') or 'qwen'}")
         elif choices == []:
             answer.client.other(obj)
             self.journal.sent("other", 0)
@@ -236,16 +233,13 @@ class EventReader:
         return message if type(message) is dict else {}
 
     def _delta(self, choice: Choice, position: int, delta: Object, content: Any) -> None:
-        """A delta that has more than content: a role, reasoning, calls of its own, Qwen's phases."""
+        """A delta that has more than content: a role, reasoning, calls of its own."""
         role = delta.pop("role", None)
-        phase, last = phase_of(delta)
         for channel, fields, text in reasoning_of(delta):
             self._text(choice, position, channel, fields, text)
         if isinstance(content, str):
-            if content and phase in (None, "answer"):
+            if content:
                 self._text(choice, position, "content", _CONTENT, content)
-            elif content:
-                self._text(choice, position, "reasoning", _THINKING, content, "content")
         elif content is not None:
             delta["content"] = content
         rest = {key: value for key, value in delta.items() if value is not None}
@@ -253,14 +247,102 @@ class EventReader:
             choice.pass_on(rest)
         elif role:
             choice.role()
-        if last:
-            self.answer.end()
 
-    def _text(
-        self, choice: Choice, position: int, channel: str, fields: tuple[str, ...], text: str, field: str = ""
-    ) -> None:
-        path = ("choices", position, self._place, field or fields[0])
-        self.answer.text(choice, channel, fields, text, path)
+    def _text(self, choice: Choice, position: int, channel: str, fields: tuple[str, ...], text: str) -> None:
+        self.answer.text(choice, channel, fields, text, ("choices", position, self._place, fields[0]))
+
+    # -- another kind of upstream
+
+    def _shows_kind(self, obj: object) -> bool:
+        kind = recognised(obj)
+        if kind is not None:
+            self._kind, self._shape, self._patience = kind.events(), None, 0
+        return self._kind is not None
+
+    def _event_of_kind(self, obj: Any, frame: Frame) -> None:
+        answer, kind = self.answer, self._kind
+        assert kind is not None
+        said = kind.read(obj, frame[1], self.journal.event)
+        if said.usage is not None and not answer.ended:
+            answer.usage = {"usage": said.usage}
+        for code, values in said.notes:
+            self.journal.found(code, **values)
+        if answer.finished or answer.ended:
+            if said.texts or said.calls or said.error is not None or not said.known:
+                self._note("event-after-end", frame[0])
+            return
+        if not said.known:
+            self._note("unknown-event", frame[0])
+        self._tell(said)
+
+    def _tell(self, said: Said) -> None:
+        answer = self.answer
+        if said.id is not None and not answer.choices:
+            answer.client.made("id", f"chatcmpl-{said.id}")
+        for text in said.texts:
+            self._say(text)
+        if said.calls and not answer.ended:
+            self._choice_of_kind().pass_on({"tool_calls": list(said.calls)})
+        if said.finish is not None and not answer.ended:
+            self._choice_of_kind().upstream_finish = said.finish
+        if said.error is not None:
+            answer.report_error(said.error)
+        elif said.finished:
+            self.finished = True
+            self._say_rest()
+            answer.finish()
+            if answer.usage is not None and answer.setting.upstream.relays:
+                answer.end()  # this is a guess at the kind: no event of it need follow
+
+    def _choice_of_kind(self) -> Choice:
+        choice, client = self.answer.choice(0), self.answer.client
+        client.envelope, client.part, client.shape = {}, {"delta": {}}, None
+        return choice
+
+    def _say(self, said: SaidText) -> None:
+        if not self.answer.ended:
+            self.answer.text(
+                self._choice_of_kind(),
+                said.channel,
+                said.fields,
+                said.text,
+                said.path,
+                said.event,
+                said.first,
+            )
+
+    def _say_rest(self) -> None:
+        for text in self._kind.rest() if self._kind is not None else ():
+            self._say(text)
+
+    @property
+    def place(self) -> Place | None:
+        """Where upstream's own conversation goes on, as far as the answer has told."""
+        return None if self._kind is None else self._kind.place
+
+    # -- the end
+
+    def end(self) -> None:
+        """Nothing more comes, or nothing more counts."""
+        self._say_rest()
+        self.answer.end()
+
+    def whole(self, body: bytes) -> bool:
+        """A body that is not a stream; says whether a kind of upstream knows it, as an answer or an error."""
+        obj = parse_leniently(body).value
+        if self._kind is None or not isinstance(obj, dict):
+            return False
+        frame: Frame = (body, "", 0, len(body), ((0, len(body)),))
+        self.journal.event += 1
+        if self.journal.all:
+            self.journal.saw(frame)
+        self._event_of_kind(obj, frame)
+        self.end()
+        return self.answer.ended
+
+    def let_go(self) -> None:
+        """Upstream broke: what was not clear goes out."""
+        self._say_rest()
 
     def _note(self, code: str, data: bytes, reason: str = "") -> None:
         self.journal.found(code, excerpt=data[:_EXCERPT].decode("utf-8", "replace"), reason=reason)
@@ -268,4 +350,6 @@ class EventReader:
     def clone(self, answer: Answer, journal: Journal) -> EventReader:
         twin = EventReader(answer, journal)
         twin._careful, twin._shape, twin._patience = self._careful, self._shape, self._patience
+        twin.finished = self.finished
+        twin._kind = None if self._kind is None else self._kind.clone()
         return twin

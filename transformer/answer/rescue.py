@@ -56,7 +56,7 @@ def _deliver(choice: Choice, machine: Machine | None) -> None:
 
 def _plain(broken: StreamTransformer) -> StreamTransformer:
     setting = broken.setting
-    plain = StreamTransformer(setting.dialect, records="all")
+    plain = StreamTransformer(setting.dialect, records="all", upstream=setting.upstream)
     policy = replace(setting.policy, channels=())
     plain.setting = plain._answer.setting = replace(setting, policy=policy)
     plain._answer.client = broken._answer.client.clone()  # shapes remember its metadata
@@ -83,7 +83,7 @@ def _carry_over(broken: StreamTransformer, plain: StreamTransformer) -> None:
     """What the client knows of each choice, so that nothing is said twice and the finish is true."""
     plain._answer.client = broken._answer.client.clone()
     plain._journal.findings = broken._journal.findings.clone()
-    plain._answer.ended = broken._answer.ended
+    plain._answer.ended, plain._answer.finished = broken._answer.ended, broken._answer.finished
     for index, old in broken._answer.choices.items():
         new = plain._answer.choice(index)
         new.client, new.said, new._ids = plain._answer.client, old.said, old._ids

@@ -14,6 +14,8 @@ from transformer.frontends.frontend import ANSWER, AnswerFacts, ChatRequest, Err
 from transformer.frontends.writer import ClientWriter
 from transformer.parser.machine import Dialect
 from transformer.policy import Policy
+from transformer.upstreams import find_kind
+from transformer.upstreams.kind import UpstreamKind
 from transformer.values.schema import Tool, offered
 
 
@@ -44,6 +46,7 @@ class Setting:
     ids: Callable[[int], str] | None  # None: made from the answer's own id
     now: float
     frontend: Frontend
+    upstream: UpstreamKind
     asked: ChatRequest  # what the client asked for, as a chat request
     converts: bool  # calls are looked for in the text
     raw: bool  # nothing is to be changed: the bytes go on as they come
@@ -81,9 +84,10 @@ def make_setting(
     ids: Callable[[int], str] | None = None,
     now: float = 0,
     frontend: str | Frontend = "chat",
+    upstream: str | UpstreamKind = "openai",
 ) -> Setting:
     chosen = dialect if isinstance(dialect, Dialect) else find_dialect(dialect)
-    api = find_frontend(frontend)
+    api, kind = find_frontend(frontend), find_kind(upstream)
     wanted = policy if isinstance(policy, Policy) else Policy.from_mapping(policy or {})
     full = wanted.over(chosen.policy)
     asked = api.to_chat(request or {})
@@ -108,9 +112,10 @@ def make_setting(
         ids=ids if api.relays else _ids(ids or call_ids(str(now)), api),
         now=now,
         frontend=api,
+        upstream=kind,
         asked=asked,
         converts=converts,
-        raw=not converts and api.relays,
+        raw=not converts and api.relays and kind.relays,
         wants_usage=_wants_usage(None if request is None else body),
         model=model,
     )

@@ -17,6 +17,7 @@ from transformer.policy import Policy
 from transformer.provenance import SourceMap, resolve
 from transformer.records import Finding, Ranges, Read, Record, Span
 from transformer.sse import SSEDecoder
+from transformer.upstreams.kind import Place, UpstreamKind
 
 _EXCERPT = 120
 
@@ -38,8 +39,9 @@ class StreamTransformer:
         now: float = 0,
         records: Keep = "all",
         frontend: str | Frontend = "chat",
+        upstream: str | UpstreamKind = "openai",
     ) -> None:
-        self.setting = make_setting(dialect, tools, policy, request, ids, now, frontend)
+        self.setting = make_setting(dialect, tools, policy, request, ids, now, frontend, upstream)
         self._journal = Journal(records)
         self._decoder = SSEDecoder()
         self._answer = Answer(self.setting, self._journal)
@@ -72,6 +74,7 @@ class StreamTransformer:
     def finish(self) -> bytes:
         """A clean end of the stream."""
         self._flush()
+        self._reader.end()
         if self._answer.choices:
             self._answer.end()
         elif not self.setting.raw or not self._received:
@@ -83,6 +86,7 @@ class StreamTransformer:
         """Upstream broke: what was held back leaves, then an error, unless the answer is whole already."""
         half = self.half_sent
         self._flush()
+        self._reader.let_go()
         held = self._answer.client.take()
         self._answer.break_off(error)
         own = self._answer.client.take() if self.setting.raw else held + self._answer.client.take()
@@ -105,6 +109,8 @@ class StreamTransformer:
         if self._answer.ended:
             return
         body = b"\n".join(self._decoder.stray)
+        if body and self._reader.whole(body):
+            return
         error: Any = "upstream sent an empty answer"
         if body:
             excerpt = body[:_EXCERPT].decode("utf-8", "replace")
@@ -157,6 +163,16 @@ class StreamTransformer:
     def ended(self) -> bool:
         """The answer is over; nothing upstream may still send changes it."""
         return self._answer.ended
+
+    @property
+    def finished(self) -> bool:
+        """The answer is whole; only what it cost may still come."""
+        return self._answer.finished or self._reader.finished
+
+    @property
+    def place(self) -> Place | None:
+        """Where upstream's own conversation goes on, as far as the answer has told; None: it keeps none."""
+        return self._reader.place
 
     @property
     def events(self) -> int:

@@ -8,15 +8,16 @@ from typing import Any
 from transformer.answer.answer import Surrogates
 from transformer.answer.choice import Choice, Message
 from transformer.answer.errors import as_error, refusal
-from transformer.answer.events import REASONING, openai_usage, reasoning_of
+from transformer.answer.events import REASONING, reasoning_of
 from transformer.answer.setting import make_setting
 from transformer.frontends.frontend import Frontend
 from transformer.journal import Journal, Keep
 from transformer.jsontext import Object, dumps
 from transformer.parser.machine import Dialect
 from transformer.policy import Policy
-from transformer.provenance import SourceMap, resolve
+from transformer.provenance import Path, SourceMap, resolve
 from transformer.records import Finding, Ranges, Record, Span
+from transformer.upstreams.kind import Place, UpstreamKind, openai_usage
 
 
 class MessageTransformer:
@@ -32,18 +33,21 @@ class MessageTransformer:
         now: float = 0,
         records: Keep = "all",
         frontend: str | Frontend = "chat",
+        upstream: str | UpstreamKind = "openai",
     ) -> None:
-        self.setting = make_setting(dialect, tools, policy, request, ids, now, frontend)
+        self.setting = make_setting(dialect, tools, policy, request, ids, now, frontend, upstream)
         self._journal = Journal(records)
         self._client = self.setting.writer(streamed=False)
         self.completion: Object | None = None  # the answer as a chat has it, whatever the client's API
         self._choices: list[Choice] = []
         self.sources: dict[tuple[int, str], SourceMap] = {}  # by choice and channel
         self._calls = 0
+        self._path: Path = ()  # to the completion in the body that came
+        self.place: Place | None = None  # where upstream's own conversation goes on, where it keeps one
 
     def convert(self, body: Mapping[str, Any], data: bytes | None = None) -> Object:
         """The client's body for upstream's; `data` are its bytes, for provenance."""
-        whole = self.completion = dict(body)
+        whole = self.completion = self._unwrapped(body)
         choices = whole.get("choices")
         if not isinstance(choices, list):
             return whole
@@ -67,6 +71,14 @@ class MessageTransformer:
             return self.completion
         self._client.last_usage = whole.get("usage")
         return self._client.whole(whole)
+
+    def _unwrapped(self, body: Mapping[str, Any]) -> Object:
+        found = self.setting.upstream.whole(body)
+        if found is None:
+            return dict(body)
+        self._path, self.place = found.path, found.place
+        made = {"id": "", "object": "chat.completion", "created": int(self.setting.now)}
+        return {**made, "model": self.setting.model, **found.completion}
 
     def _choice(self, part: Any, position: int) -> Any:
         message = part.get("message") if isinstance(part, dict) else None
@@ -99,7 +111,7 @@ class MessageTransformer:
             texts.append(("content", ("content",), content))
         halves = Surrogates(self._journal.found)
         for channel, fields, text in texts:
-            path = ("choices", position, "message", fields[0])
+            path = (*self._path, "choices", position, "message", fields[0])
             parts = halves.parts((choice.index, channel), text, self._journal.event, path)
             for part in [*parts, *(part for _, part in halves.rest())]:
                 source = self.sources.setdefault((choice.index, channel), SourceMap())
