@@ -190,6 +190,22 @@ CATALOGUE: Mapping[str, Entry] = {
         "info", "upstream sent the field {field}", "; ", "{frontend} has no place for it, so it was left out"
     ),
     # the way to upstream, told by the proxy
+    "session-lost": Entry(
+        "warning",
+        "upstream does not know the chat of this conversation any more",
+        "; ",
+        "a new chat was begun with the whole conversation as text",
+    ),
+    "history-resent": Entry(
+        "info", "{reason}", "; ", "a new chat was begun with the whole conversation as text"
+    ),
+    "upstream-retried": Entry("warning", "upstream failed ({reason})", "; ", "the request was sent again"),
+    "part-not-sent": Entry(
+        "warning",
+        "{count} parts of the messages are not text",
+        "; ",
+        "upstream takes only text, so they were left out",
+    ),
     "upstream-fault": Entry("error", "{message}"),
     "upstream-status": Entry("error", "{message}"),
     "tool-choice-refused": Entry("error", "{message}"),

@@ -168,6 +168,8 @@ def transform_message(
     ids: Callable[[int], str] | None = None,
     now: float = 0,
     frontend: str | Frontend = "chat",
+    upstream: str | UpstreamKind = "openai",
 ) -> Object:
     """One non-streaming completion as the client shall get it."""
-    return MessageTransformer(dialect, tools, policy, request, ids, now, "findings", frontend).convert(body)
+    made = MessageTransformer(dialect, tools, policy, request, ids, now, "findings", frontend, upstream)
+    return made.convert(body)

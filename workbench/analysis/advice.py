@@ -138,6 +138,24 @@ ADVICE: Mapping[str, str] = {
         "The server cut a character (often an emoji) in two. An update of the server is the cure."
     ),
     "not-sse": "Check the upstream's url: this may be a web page, or another API than chat completions.",
+    "candidate-dropped": (
+        "Nothing needs to be done. Upstream offers two answers to choose from; a client can have one."
+    ),
+    "snapshot-rewritten": (
+        "Upstream changed its mind about text that was sent already. If the answer is broken, ask again."
+    ),
+    "upstream-tool": (
+        "Nothing needs to be done. If the model should use the client's tools instead, say so in the prompt."
+    ),
+    "session-lost": (
+        "Nothing needs to be done: the model got the whole conversation. If it happens often, lower "
+        "session_hours, or use an account instead of guest mode."
+    ),
+    "history-resent": ("Nothing needs to be done. `workbench sessions` lists the chats that are remembered."),
+    "upstream-retried": (
+        "Nothing needs to be done if it is rare. `retries` of this upstream says how often it is tried."
+    ),
+    "part-not-sent": "Images and files cannot be sent to this kind of upstream; describe them in words.",
     "event-after-end": "Nothing needs to be done. The answer was over already.",
     "upstream-error": (
         "Read the message: it is upstream's own. Its log says more; the Request view shows what was sent."

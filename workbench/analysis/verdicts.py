@@ -327,7 +327,8 @@ RULES: tuple[Rule, ...] = (
 # Findings that are never the verdict: each is a detail, or about a request that was answered all the same.
 NOTES = frozenset(
     """
-    dialect-chosen thought-split format-with-tools
+    dialect-chosen thought-split format-with-tools candidate-dropped snapshot-rewritten upstream-tool
+    session-lost history-resent upstream-retried part-not-sent
     field-not-sent item-not-carried part-not-carried tool-left-out
     generated-id choice-not-carried field-not-carried text-after-call stray-token empty-section
     unknown-event event-after-end broke-after-end duplicate-tool tool-not-understood no-properties
