@@ -38,7 +38,7 @@ class Note(NamedTuple):
     values: Mapping[str, Any]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Said:
     """What one event says. `finished`: the answer is whole, though its usage may still come."""
 

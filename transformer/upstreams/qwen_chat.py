@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 from transformer.jsontext import Object, dumps
@@ -278,12 +279,11 @@ class QwenChatEvents(Events):
             return Said(error=error, usage=usage, known=bool(error or usage) or choices == [])
         if notes := self._other(obj, choices[0]):
             return Said(notes=notes if notes is not _AGAIN else ())
-        said = Said(error=error, usage=usage)
-        if not self._begun and _says(choices[0]):
-            self._begun = True
-            said.id = self.place.response if self.place is not None else None
-        self._choice(choices[0], number, (*path, 0), said)
-        return said
+        said = replace(self._choice(choices[0], number, (*path, 0)), error=error, usage=usage)
+        if self._begun or not _says(choices[0]):
+            return said
+        self._begun = True
+        return said if self.place is None else replace(said, id=self.place.response)
 
     def _choices_in(self, obj: Mapping[str, Any]) -> tuple[Path, list[Any] | None]:
         """The choices of an event; a whole answer where a stream was asked for has them deeper."""
@@ -322,12 +322,12 @@ class QwenChatEvents(Events):
         named = (id for id, one in self._created.items() if str(one.get("response_index")) == str(index))
         return next(named, str(index))
 
-    def _choice(self, part: Object, number: int, path: Path, said: Said) -> None:
+    def _choice(self, part: Object, number: int, path: Path) -> Said:
         delta, where = part.get("delta"), "delta"
         if not isinstance(delta, dict):
             delta, where = part.get("message"), "message"
         if not isinstance(delta, dict):
-            return
+            return Said()
         phase = _text(delta.get("phase")) or _ANSWER
         texts: list[SaidText] = []
         notes: list[Note] = []
@@ -345,12 +345,15 @@ class QwenChatEvents(Events):
             for new in self._summary(delta, number, path)
         ]
         calls = delta.get("tool_calls")
-        said.texts, said.notes = texts, notes
-        said.calls = calls if isinstance(calls, list) else ()
         finish = part.get("finish_reason") or delta.get("finish_reason")
-        said.finish = str(finish) if finish else None
         over = delta.get("status") == "finished" or where == "message"
-        said.finished = phase == _ANSWER and over
+        return Said(
+            texts=texts,
+            calls=calls if isinstance(calls, list) else (),
+            notes=notes,
+            finish=str(finish) if finish else None,
+            finished=phase == _ANSWER and over,
+        )
 
     def _reasoning(
         self, delta: Object, number: int, path: Path, texts: list[SaidText], notes: list[Note]
