@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
-from transformer.jsontext import Object, dumps
+from transformer.jsontext import Object, dumps, parse_leniently
 from transformer.provenance import Path
 from transformer.upstreams.kind import (
     Call,
@@ -52,6 +52,7 @@ class QwenChat(UpstreamKind):
     relays: ClassVar[bool] = False
     remembers: ClassVar[bool] = True
     retries: ClassVar[int] = 2
+    dialect: ClassVar[str | None] = "roo-xml"
     models: ClassVar[str] = "/api/models"
 
     def base(self, url: str) -> str:
@@ -130,8 +131,15 @@ class QwenChat(UpstreamKind):
     def lost(self, status: int, body: bytes) -> bool:
         if status in (404, 410):
             return True
-        refused = status in (200, 400, 403, 409, 422)
+        refused = status in (400, 403, 409, 422) or (status == 200 and _is_error(body))
         return refused and _LIMITED.search(body) is None and _LOST.search(body) is not None
+
+
+def _is_error(body: bytes) -> bool:
+    """A body or a first event that says: no. An answer may have any words in it."""
+    text = body.strip().removeprefix(b"data:").partition(b"\n")[0]
+    value = parse_leniently(text).value
+    return isinstance(value, dict) and (value.get("success") is False or bool(value.get("error")))
 
 
 def _mode(options: Options) -> str:

@@ -35,6 +35,10 @@ DialectOption = Annotated[
     str | None, typer.Option("--dialect", "-d", help=f"How its models write calls; default {DEFAULT}.")
 ]
 PortOption = Annotated[int | None, typer.Option("--port", "-p", help="Default 8788; 0 takes a free one.")]
+UpstreamKindOption = Annotated[
+    str | None,
+    typer.Option("--kind", metavar="openai|qwen-chat", help="The API that the model server speaks."),
+]
 LibraryOption = Annotated[str | None, typer.Option("--library", metavar="DIR", help="Where tapes are kept.")]
 SwitchesOption = Annotated[
     list[str] | None,
@@ -107,6 +111,7 @@ def _version(wanted: bool) -> None:
 def workbench(
     context: typer.Context,
     upstream: UpstreamOption = None,
+    upstream_kind: UpstreamKindOption = None,
     dialect: DialectOption = None,
     port: PortOption = None,
     library: LibraryOption = None,
@@ -123,7 +128,9 @@ def workbench(
     `workbench demo` shows it without a model.
     """
     if context.invoked_subcommand is None:
-        flags = Flags(upstream, dialect, port, library, listen, token, read_switches(switches or []))
+        flags = Flags(
+            upstream, dialect, port, library, listen, token, read_switches(switches or []), upstream_kind
+        )
         if not on_terminal() and flags == Flags():
             write(f"{context.get_help()}\n".encode())
             raise typer.Exit
@@ -338,6 +345,7 @@ def try_command(
 @app.command("serve")
 def serve_command(
     upstream: UpstreamOption = None,
+    upstream_kind: UpstreamKindOption = None,
     dialect: DialectOption = None,
     port: PortOption = None,
     library: LibraryOption = None,
@@ -362,13 +370,16 @@ def serve_command(
     Ctrl-C finishes what is running, a second one ends it at once. Settings can also come from workbench.toml
     and the environment; `workbench config` shows them.
     """
-    flags = Flags(upstream, dialect, port, library, listen, token, read_switches(switches or []))
+    flags = Flags(
+        upstream, dialect, port, library, listen, token, read_switches(switches or []), upstream_kind
+    )
     raise typer.Exit(serve(flags, LogOptions(verbose, quiet, log_file, log_json)))
 
 
 @app.command("config")
 def config_command(
     upstream: UpstreamOption = None,
+    upstream_kind: UpstreamKindOption = None,
     dialect: DialectOption = None,
     port: PortOption = None,
     library: LibraryOption = None,
@@ -382,7 +393,9 @@ def config_command(
     Flags count more than the environment (WORKBENCH_PORT and so on), that more than workbench.toml in this
     folder (or the file that WORKBENCH_CONFIG names), that more than the defaults. Secrets are never shown.
     """
-    flags = Flags(upstream, dialect, port, library, listen, token, read_switches(switches or []))
+    flags = Flags(
+        upstream, dialect, port, library, listen, token, read_switches(switches or []), upstream_kind
+    )
     raise typer.Exit(config(flags, as_json))
 
 

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from transformer.frontends import FRONTENDS
 from transformer.policy import CHOICES, Policy, PolicyError
 from transformer.request.prompt import BUILTIN_TEMPLATES
+from transformer.upstreams import UnknownKind, find_kind
 from workbench.errors import UserError
 from workbench.tape.recipe import known_dialect, spoken_dialect
 
@@ -272,6 +273,19 @@ def _format(value: Any) -> str:
     return str(value)
 
 
+def _kind(value: Any) -> str:
+    try:
+        return find_kind(_text(value)).name
+    except UnknownKind as error:
+        raise Unfit(str(error)) from None
+
+
+def _parent(value: Any) -> str:
+    if value not in ("parent_id", "response_id"):
+        raise Unfit
+    return str(value)
+
+
 def _apis(value: Any) -> tuple[str, ...]:
     names = _names(value)
     known = [name for name, frontend in FRONTENDS.items() if not frontend.relays]
@@ -279,6 +293,12 @@ def _apis(value: Any) -> tuple[str, ...]:
         if name not in known:
             raise Unfit(f"there is no API {name!r}; there are {', '.join(known)}")
     return names
+
+
+def _switch(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise Unfit
+    return value
 
 
 # -- how a text becomes a value, and a value a text
@@ -328,6 +348,11 @@ NAME = Kind("the name of an upstream", _text)
 DIALECT = Kind("the name of a dialect", _dialect)
 VARIABLE = Kind("the name of an environment variable", _variable)
 CHOICE = Kind('a tool_choice or "omit"', _choice)
+KIND = Kind("a kind of upstream", _kind)
+PARENT = Kind('"parent_id" or "response_id"', _parent)
+SWITCH = Kind("true or false", _switch, show=lambda value: str(value).lower())
+HOURS = Kind("a number of hours above 0", _positive, _number, lambda value: f"{value:g} h")
+RETRIES = Kind("a whole number from 0", _whole_number(0, 10), _number)
 CONVERT = Kind('"tools" or "always"', _convert)
 FORMAT = Kind('"keep" or "drop"', _format)
 APIS = Kind("a list of APIs", _apis, _commas, _listed)

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from transformer.policy import Policy
+from transformer.upstreams import DEFAULT as OPENAI
+from transformer.upstreams import find_kind
 from workbench.config.kinds import POLICY, Unfit, UnknownName, check_name, sendable
 from workbench.config.settings import (
     CHOSEN,
@@ -115,16 +117,23 @@ class Upstreams:
 
     def _add(self, name: str, values: dict[str, Any]) -> None:
         if "dialect" not in values:
-            values["dialect"] = self.dialect or default_of(UPSTREAM["dialect"], Upstream)
+            usual = find_kind(values.get("kind", OPENAI)).dialect
+            values["dialect"] = self.dialect or usual or default_of(UPSTREAM["dialect"], Upstream)
             self.origins[f"upstreams.{name}.dialect"] = self.dialect_origin
         self._settle_convert(name, values)
         variable, headers = values.get("api_key_env"), values.get("headers", {})
         values["api_key"] = _variable(variable) if variable else None
         values["headers"], values["secrets"] = _fill_in(headers), _secrets_in(headers)
+        cookie = values.get("cookie_env")
+        if cookie and (secret := _variable(cookie)):
+            values["headers"]["cookie"] = secret
+            values["secrets"] += (secret,)
         warnings = [f"{unset} is not set: upstream {name} gets no header {header}"
                     for header, text in headers.items() for unset in _unset_variables(text)]  # fmt: skip
         if variable and not values["api_key"]:
             warnings.append(f"{variable} is not set: upstream {name} gets no API key but the client's")
+        if cookie and not _variable(cookie):
+            warnings.append(f"{cookie} is not set: upstream {name} gets no cookies")
         self.warnings[name] = warnings
         self.found[name] = Upstream(name=name, **values)
 
@@ -154,6 +163,18 @@ class Upstreams:
         if name is not None:
             self.found[name] = replace(self.found[name], dialect=dialect)
             self.origins[f"upstreams.{name}.dialect"] = origin
+
+    def set_kind(self, name: str | None, kind: str, origin: str) -> None:
+        """The default upstream's kind, from a flag."""
+        if name is None:
+            raise UserError(
+                f"{origin} is about the default upstream, and there is none; {CHOSEN.flag} names one"
+            )
+        self.found[name] = replace(self.found[name], kind=kind)
+        usual = find_kind(kind).dialect
+        if usual is not None and self.origins[f"upstreams.{name}.dialect"] == DEFAULT:
+            self.found[name] = replace(self.found[name], dialect=usual)
+        self.origins[f"upstreams.{name}.kind"] = origin
 
     def _settle_convert(self, name: str, values: dict[str, Any]) -> None:
         """It is a switch of the policy with a key of its own; where both are said, the switch counts."""
@@ -274,6 +295,8 @@ def _upstreams(
         upstreams.read(written, file)
     plain["default"] = _default(upstreams, _outside(CHOSEN, flags), plain["default"])
     default, dialect = plain["default"].value, plain["dialect"]
+    if flags.kind is not None:
+        upstreams.set_kind(default, UPSTREAM["kind"].read(flags.kind, "--kind"), "--kind")
     if dialect.origin not in (DEFAULT, str(file)):
         upstreams.set_dialect(default, dialect.value, dialect.origin)
     if flags.switches:

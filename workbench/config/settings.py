@@ -14,6 +14,7 @@ from platformdirs import user_data_path
 
 from transformer.dialects import DEFAULT, DIALECTS, EXAMPLE
 from transformer.policy import Policy
+from transformer.upstreams import DEFAULT as OPENAI
 from workbench.config import kinds
 from workbench.config.kinds import Kind, Unfit
 from workbench.errors import UserError
@@ -30,6 +31,7 @@ class Flags:
     listen: str | None = None
     token: str | None = field(default=None, repr=False)
     switches: Mapping[str, str] = field(default_factory=dict)
+    kind: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,13 @@ class Upstream:
     speaks: tuple[str, ...] | None = None  # None: all with a dialect that converts nothing, else none
     max_tokens: int | None = None
     prompt: Path | None = None
+    kind: str = OPENAI
+    cookie_env: str | None = None
+    parent_from: str = "parent_id"
+    account: bool = False
+    thinking: bool = False
+    session_hours: float = 24 * 7
+    retries: int | None = None  # None: as usual for the kind
 
 
 def client_url(listen: str, port: int) -> str:
@@ -197,6 +206,8 @@ PROMPTS = Key(
 UPSTREAM = _table(
     Key("url", kinds.URL, "The base URL of the server's API, with or without /v1.",
         '"http://127.0.0.1:8000/v1"'),
+    Key("kind", kinds.KIND, 'The API that the server speaks: "openai", or "qwen-chat" (Qwen\'s web chat).',
+        '"qwen-chat"', "--kind"),
     Key("dialect", kinds.DIALECT, "How its models write calls: see `workbench dialects`.",
         f'"{_OF_A_MODEL}"'),
     Key("policy", kinds.POLICY, "Switches of the dialect: see `workbench dialects NAME`.",
@@ -228,6 +239,16 @@ UPSTREAM = _table(
         "32768"),
     Key("prompt", kinds.PATH, "An edited prompt template for this server alone, relative to this file.",
         '"qwen.jinja"'),
+    Key("cookie_env", kinds.VARIABLE, "The environment variable that holds the cookies for the server.",
+        '"QWEN_COOKIE"'),
+    Key("parent_from", kinds.PARENT,
+        'qwen-chat: which id of an answer the next turn follows, "parent_id" or "response_id".',
+        '"parent_id"'),
+    Key("account", kinds.SWITCH, "qwen-chat: use the account of the credentials, not a guest's.", "false"),
+    Key("thinking", kinds.SWITCH, "qwen-chat: let the model think before it answers.", "false"),
+    Key("session_hours", kinds.HOURS, "qwen-chat: how long a chat is remembered after an answer.", "168"),
+    Key("retries", kinds.RETRIES,
+        "How often a request is sent again after 429, 5xx or a network fault, if no answer has begun.", "2"),
 )  # fmt: skip
 
 # Said by a flag or the environment only: in the file the tables below [upstreams] say it.

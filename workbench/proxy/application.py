@@ -7,6 +7,8 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import sqlite3
+import threading
 import time
 import traceback
 from collections.abc import Mapping
@@ -19,7 +21,11 @@ from starlette.types import Receive, Scope, Send
 from transformer.frontends import FRONTENDS
 from transformer.frontends.messages import counted_tokens
 from transformer.jsontext import dumps
+from transformer.upstreams import find_kind
 from workbench.config.settings import Settings, Upstream
+from workbench.library.chats import Chats
+from workbench.library.chats import Turn as KnownTurn
+from workbench.proxy.chats import ChatTurn, plan
 from workbench.proxy.client import disconnected
 from workbench.proxy.conversations import Conversations, Turn, said_session
 from workbench.proxy.earlier import EarlierResponses
@@ -28,7 +34,7 @@ from workbench.proxy.exchange import Exchange
 from workbench.proxy.faults import Fault
 from workbench.proxy.guard import bearer, refuse, respond, same
 from workbench.proxy.incoming import SERVED, Incoming, Left, TooLarge, read_incoming
-from workbench.proxy.outgoing import Outgoing, Routes, UpstreamBody, frontend_of, prepare
+from workbench.proxy.outgoing import Note, Outgoing, Routes, UpstreamBody, frontend_of, prepare
 from workbench.proxy.relay import relay_for
 from workbench.proxy.upstream import Limits, UpstreamClient
 from workbench.recording.recorder import Recorder
@@ -54,6 +60,8 @@ class Proxy:
         self.authorizations: dict[str, str] = {}
         self._conversations = Conversations()
         self._earlier = EarlierResponses(settings.library)
+        self._chats: Chats | None = None
+        self._opening = threading.Lock()
         self._stopped: Fault | None = None  # for what begins when all else has been ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -121,7 +129,14 @@ class Proxy:
         started, begun = time.time(), time.perf_counter()
         if body is None:
             body = await self._body(incoming, upstream)
-        outgoing = Outgoing(incoming, upstream, body, started, self._turn(incoming, upstream, body))
+        turn = self._turn(incoming, upstream, body)
+        chat = None
+        if frontend_of(incoming, upstream) is not None and find_kind(upstream.kind).remembers:
+            chat = await asyncio.to_thread(self._chat_turn, incoming, upstream, body, said_session(incoming))
+            call = chat.call(chat.place)
+            notes = (*body.notes, *(Note(one.code, one.level, one.message) for one in chat.notes))
+            body = replace(body, data=b"", changed=call.body, notes=notes)
+        outgoing = Outgoing(incoming, upstream, body, started, turn, chat)
         recording = self._record(outgoing, more)
         exchange = Exchange(self.settings, self.upstream_client, outgoing, recording, send, begun)
         exchange.on_end = self._ended
@@ -140,6 +155,34 @@ class Proxy:
         self._conversations.answered(outgoing.turn, summary.get("answer"))
         if outgoing.frontend is RESPONSES and exchange.answer is not None:
             self._earlier.remember(outgoing.incoming.json, exchange.answer)
+        chat, sent, place = exchange.chat, exchange.sent_place, exchange.place
+        if chat is not None and sent is not None and place is not None and "error" not in summary:
+            tape = exchange.recording.id or None
+            turn = chat.answered(summary.get("answer"), place._replace(chat=sent.chat), tape)
+            if turn is not None:
+                self._remember(turn)
+
+    def _chat_turn(
+        self, incoming: Incoming, upstream: Upstream, body: UpstreamBody, session: str | None
+    ) -> ChatTurn:
+        asked = incoming.json if body.chat is None else body.chat
+        sent = asked if body.changed is None else body.changed
+        return plan(asked, sent, upstream, self.chats(), session, incoming.wants_stream)
+
+    def chats(self) -> Chats:
+        """What is known of chats that upstreams keep; opened when one is first needed."""
+        with self._opening:
+            if self._chats is None:
+                self._chats = Chats(self.settings.library)
+                for upstream in self.settings.upstreams.values():
+                    self._chats.expire(upstream.name, time.time() - upstream.session_hours * 3600)
+            return self._chats
+
+    def _remember(self, turn: KnownTurn) -> None:
+        try:
+            self.chats().remember(turn)
+        except sqlite3.Error as error:  # the conversation begins another chat next time
+            say(f"workbench: the chat {turn.chat} cannot be remembered: {error}")
 
     async def _body(self, incoming: Incoming, upstream: Upstream) -> UpstreamBody:
         if frontend_of(incoming, upstream) is None:
@@ -192,6 +235,8 @@ class Proxy:
             exchange.end("cancelled", error="the proxy was stopped")
         await self.upstream_client.close()
         await asyncio.to_thread(self.recorder.close)
+        if self._chats is not None:
+            self._chats.close()
 
 
 def _refusal(incoming: Incoming) -> Fault | None:

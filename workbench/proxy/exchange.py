@@ -13,19 +13,41 @@ from typing import Any
 
 from starlette.types import Send
 
+from transformer.findings import note
 from transformer.frontends.frontend import ErrorAnswer
+from transformer.upstreams import find_kind
+from transformer.upstreams.kind import Place
 from workbench.config.settings import Settings
+from workbench.proxy.chats import ChatTurn, as_bytes
 from workbench.proxy.client import Client
 from workbench.proxy.faults import Fault, Faulted, of_answer, refused
 from workbench.proxy.incoming import first, headers_for_client
-from workbench.proxy.outgoing import Outgoing
+from workbench.proxy.outgoing import Outgoing, address
 from workbench.proxy.upstream import Reply, UpstreamClient
 from workbench.recording.recording import Recording
 from workbench.tape.format import End
-from workbench.text import status_text
+from workbench.text import json_object, status_text
 
 LONGEST_ERROR = 1 << 20
+_BACKOFF = 0.5  # seconds before the first repetition, twice as many before each further one
+_LONGEST_WAIT = 20.0
+_PASSING = frozenset({429, 500, 502, 503, 504})
 _NOT_OF_A_FAULT = ("content-type", "location", "x-should-retry")
+
+
+def _first_event(head: bytes) -> bool:
+    """A stream has its first event, or it is none."""
+    return b"\n\n" in head or b"\r\n\r\n" in head or len(head) > LONGEST_ERROR
+
+
+def _whole(head: bytes) -> bool:
+    return len(head) > LONGEST_ERROR
+
+
+def _wait(reply: Reply, usual: float) -> float:
+    """As long as upstream says, within reason."""
+    said = first(reply.headers, "retry-after") or ""
+    return min(float(said), _LONGEST_WAIT) if said.isdigit() else usual
 
 
 class Exchange:
@@ -51,6 +73,9 @@ class Exchange:
         self.recipe = outgoing.recipe  # None: the answer is relayed unchanged
         self.recording = recording
         self.client = Client(send, recording, self.clock)
+        self.chat = outgoing.chat  # the turn of a chat that this is, where upstream keeps the conversation
+        self.sent_place: Place | None = None  # where in the chat it was sent
+        self.place: Place | None = None  # where the chat goes on after the answer
         self.client_left = False
         self.task: asyncio.Task[None] | None = None  # that works on it
         self.answer: Mapping[str, Any] | None = None  # as the client got it, where its API is not upstream's
@@ -67,11 +92,70 @@ class Exchange:
         outgoing = self.outgoing
         if outgoing.body.problem is not None:
             raise Faulted(outgoing.body.problem)
-        self._reply = await self._upstream_client.send(
-            outgoing.upstream, outgoing.incoming.method, outgoing.url, outgoing.headers, outgoing.body.data
-        )
+        if self.chat is not None:
+            self._reply = await self._ask_in_chat(self.chat)
+        else:
+            self._reply = await self._send(outgoing.incoming.method, outgoing.url, outgoing.body.data)
         self.recording.status(self.clock(), "upstream", self._reply.status, self._reply.headers)
         return self._reply
+
+    async def _ask_in_chat(self, chat: ChatTurn) -> Reply:
+        """One turn of a chat. One that upstream has lost begins anew with the whole conversation."""
+        if chat.found is not None:
+            reply = await self._turn(chat, chat.place)
+            head = await reply.peek(_first_event if reply.status == 200 else _whole)
+            if not chat.kind.lost(reply.status, head):
+                return reply
+            await reply.close()
+            lost = note("session-lost")
+            self.note(lost.code, lost.level, lost.message)
+            chat = self.chat = chat.anew()
+        return await self._turn(chat, Place(await self._begin_chat(chat)))
+
+    async def _turn(self, chat: ChatTurn, place: Place) -> Reply:
+        call = chat.call(place)
+        self.sent_place = place
+        return await self._send("POST", address(chat.upstream, call.path, call.query), as_bytes(call))
+
+    async def _begin_chat(self, chat: ChatTurn) -> str:
+        """The id of a new chat. Raises Faulted where upstream gives none."""
+        call = chat.begin()
+        reply = await self._send("POST", address(chat.upstream, call.path, call.query), as_bytes(call))
+        self._reply = reply
+        body = await reply.peek(_whole)
+        id = chat.kind.chat_in(json_object(body)) if 200 <= reply.status < 300 else None
+        if id is None:
+            self.recording.status(self.clock(), "upstream", reply.status, reply.headers)
+            status = reply.status if 400 <= reply.status < 600 else 502
+            why = "did not begin a chat"
+            fault = of_answer(status, body, chat.upstream.name, why=why)
+            raise Faulted(fault if status != reply.status else refused(status, body, chat.upstream.name))
+        await reply.close()
+        self._reply = None
+        return id
+
+    async def _send(self, method: str, url: str, body: bytes) -> Reply:
+        """Send it, and again where that may help, as often as the settings say. No byte of an answer has been
+        read then."""
+        upstream = self.outgoing.upstream
+        tries = find_kind(upstream.kind).retries if upstream.retries is None else upstream.retries
+        for again in range(tries, -1, -1):
+            wait = _BACKOFF * 2 ** (tries - again)
+            try:
+                reply = await self._upstream_client.send(upstream, method, url, self.outgoing.headers, body)
+            except Faulted as broken:
+                if not again or broken.fault.permanent:
+                    raise
+                reason = broken.fault.message
+            else:
+                if not again or reply.status not in _PASSING:
+                    return reply
+                reason, wait = status_text(reply.status), _wait(reply, wait)
+                await reply.close()
+            found = note("upstream-retried", reason=reason)
+            self.note(found.code, found.level, found.message)
+            await asyncio.sleep(wait)
+        raise AssertionError("the last try returns or raises")
 
     async def read_whole(self, reply: Reply, limit: int) -> bytes:
         """The whole body, one read on the tape however it came; what is beyond the limit is left."""
@@ -155,9 +239,17 @@ class Exchange:
         told["findings"] = dict(self._findings + Counter(told.get("findings") or {}))
         if error is not None:
             told["error"] = error
+        if self.chat is not None and self.sent_place is not None:
+            told["chat"] = self._chain(self.chat, self.sent_place)
         self.recording.end(self.clock(), how, **told)
         if self.on_end is not None:
             self.on_end(self, told)
+
+    def _chain(self, chat: ChatTurn, sent: Place) -> dict[str, Any]:
+        """Which turn of which chat this was, for the tape's last line."""
+        begun = "lost" if chat.lost else "new" if chat.found is None else "known"
+        chain = {"id": sent.chat, "parent": sent.parent, "turn": chat.number, "began": begun}
+        return chain | ({"response": self.place.response} if self.place is not None else {})
 
     # -- from outside
 

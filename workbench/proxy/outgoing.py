@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from transformer.answer.auto import longest_beginning
 from transformer.answer.setting import call_ids
@@ -18,8 +17,10 @@ from transformer.jsontext import dumps
 from transformer.policy import Policy
 from transformer.records import Finding
 from transformer.request.request import merged, transform_request
+from transformer.upstreams import find_kind
 from workbench.config.settings import Settings, Upstream
 from workbench.library.tapefiles import new_id
+from workbench.proxy.chats import ChatTurn
 from workbench.proxy.conversations import NO_SESSION, Turn
 from workbench.proxy.faults import Fault
 from workbench.proxy.incoming import CHAT, Incoming, Pairs, headers_for_upstream
@@ -53,11 +54,8 @@ class Routes:
 
 
 def address(upstream: Upstream, path: str, query: str = "") -> str:
-    """The full URL of a path below /v1; an upstream's URL without any path means its /v1."""
-    base = upstream.url.rstrip("/")
-    if not urlsplit(base).path:
-        base += "/v1"
-    return base + path + (f"?{query}" if query else "")
+    """The full URL of a path below the base of an upstream's API."""
+    return find_kind(upstream.kind).base(upstream.url) + path + (f"?{query}" if query else "")
 
 
 # -- what goes there
@@ -87,7 +85,7 @@ class UpstreamBody:
 def frontend_of(incoming: Incoming, upstream: Upstream) -> Frontend | None:
     """The API whose answer the client gets from us; None where upstream's own answer goes on unchanged."""
     frontend = incoming.frontend
-    if frontend is None or frontend.relays:
+    if frontend is None or frontend.relays or not find_kind(upstream.kind).relays:
         return frontend
     speaks = upstream.speaks
     if speaks is None:
@@ -126,13 +124,16 @@ def _prepared(
 ) -> UpstreamBody:
     """A chat request, whose own bytes are `data`."""
     notes: list[Note] = []
+    policy = upstream.policy
+    if find_kind(upstream.kind).remembers and policy.tools is None:
+        policy = replace(policy, tools="inject")  # it has no template for tools
     if template is None:
         template, notes = _template(template_file)
     try:
         new, findings = transform_request(
             body,
             upstream.dialect,
-            upstream.policy,
+            policy,
             template,
             upstream.template_tool_choice,
             response_format=upstream.response_format,
@@ -182,6 +183,8 @@ def _limited(body: Mapping[str, Any], most: int) -> Mapping[str, Any]:
 
 # -- all of it
 
+_CHAT_HEADERS: Pairs = [("content-type", "application/json"), ("accept", "*/*")]
+
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
@@ -192,6 +195,7 @@ class Outgoing:
     body: UpstreamBody
     started: float
     turn: Turn = NO_SESSION
+    chat: ChatTurn | None = None  # where upstream keeps the conversation
     seed: str = field(default_factory=new_id)  # and the tape's id
 
     @property
@@ -200,6 +204,9 @@ class Outgoing:
 
     @property
     def url(self) -> str:
+        if self.chat is not None:
+            call = self.chat.call(self.chat.place)
+            return address(self.upstream, call.path, call.query)
         if self.frontend is None or self.frontend.relays:
             return address(self.upstream, self.incoming.path, self.incoming.query)
         return address(self.upstream, CHAT)
@@ -212,6 +219,8 @@ class Outgoing:
     def _client_headers(self) -> Pairs:
         """As a server of chats wants them; the body that goes there is never compressed."""
         headers, frontend = self.incoming.headers, self.frontend
+        if self.chat is not None:  # nothing there is the client's business, and its key is of no use
+            return _CHAT_HEADERS
         if frontend is None:
             return headers
         headers = [pair for pair in headers if pair[0] != "content-encoding"]
@@ -244,6 +253,7 @@ class Outgoing:
             ids=call_ids(self.seed),
             now=int(self.started),
             frontend=self.frontend.name,
+            upstream=self.upstream.kind,
         )
 
     def tape_header(self, **more: Any) -> dict[str, Any]:
@@ -278,6 +288,7 @@ class Outgoing:
             "stream": incoming.wants_stream,
             "kind": "relay" if self.frontend is None else "chat",
             **({} if self.frontend is None or self.frontend.relays else {"frontend": self.frontend.name}),
+            "upstream_kind": self.upstream.kind if self.chat is not None else None,
         }
 
 

@@ -16,6 +16,7 @@ from transformer.answer.review import observed
 from transformer.answer.stream import StreamTransformer
 from transformer.jsontext import dumps
 from transformer.sse import SSEDecoder
+from transformer.upstreams import find_kind
 from workbench.proxy.client import Heartbeat
 from workbench.proxy.exchange import LONGEST_ERROR, Exchange
 from workbench.proxy.faults import Fault, Faulted, of_answer, refused
@@ -98,6 +99,10 @@ class Converter:
     @property
     def ended(self) -> bool:
         return self._gave_up is not None or self.transformer.ended
+
+    @property
+    def finished(self) -> bool:
+        return self.transformer.finished
 
     @property
     def error(self) -> dict[str, Any] | None:
@@ -249,6 +254,7 @@ class StreamRelay(Relay):
         how = await self._stream(reply)
         if not self._converter.transformer.setting.frontend.relays:
             self.exchange.answer = self._converter.transformer.message
+        self.exchange.place = self._converter.transformer.place
         self.exchange.end(how, self.summary(), self._converter.error)
 
     def summary(self) -> dict[str, Any]:
@@ -266,8 +272,20 @@ class StreamRelay(Relay):
                 await self._end()
                 await self._drain(reads)
                 return "done"
+            if converter.finished and not converter.raw:
+                await self._take_rest(reads)
+                break
         await self._finish()
         return "done" if converter.ended else "eof"
+
+    async def _take_rest(self, reads: AsyncIterator[bytes]) -> None:
+        """The answer is whole; what it cost may still come, and need not."""
+        try:
+            async with asyncio.timeout(_DRAIN):
+                async for data in reads:
+                    await self._take(data)
+        except (TimeoutError, Faulted):
+            pass
 
     async def _take(self, data: bytes) -> None:
         """One read: on the tape, through the transformer, to the client."""
@@ -321,6 +339,8 @@ class StreamRelay(Relay):
         out = converter.finish()
         nothing = converter.said_nothing if not converter.raw else not converter.events
         if nothing and not self.client.started:
+            if self.exchange.chat is not None:
+                self._check_error()
             raise Faulted(self._not_a_stream())
         self._pending.append(out)
         await self._begin()
@@ -396,9 +416,20 @@ class MessageRelay(Relay):
         value = json_object(body)
         if value is None:
             raise self._useless(body, "something that is not a JSON object")
-        if error_in(value) is not None or not isinstance(value.get("choices"), list):
+        kind = find_kind(self._recipe.upstream)
+        answer = kind.whole(value)
+        if answer is None and (error_in(value) is not None or not isinstance(value.get("choices"), list)):
+            if not kind.relays:
+                body = self._collected_error(body)
             raise self._useless(body, "JSON that is not a message")
         return self._message(value, body)
+
+    def _collected_error(self, body: bytes) -> bytes:
+        """An error in the words of its kind of upstream, as OpenAI says it."""
+        transformer = self._recipe.stream("none")
+        transformer.feed(body)
+        transformer.finish()
+        return dumps({"error": transformer.error}) if transformer.error is not None else body
 
     def _useless(self, body: bytes, what: str) -> Faulted:
         return Faulted(of_answer(502, body, self.upstream, why=f"answered with {what}"))
@@ -416,6 +447,7 @@ class MessageRelay(Relay):
                 ) from None
             self.exchange.note("transformer-failed", "error", f"{text}; the answer went on as it came")
             return body
+        self.exchange.place = message.place
         whole = message.completion or {}
         seen = observed(whole, recipe.chat, recipe.dialect, recipe.policy)
         self._summary = {
@@ -439,6 +471,7 @@ class MessageRelay(Relay):
         self._was_stream = True
         converter.feed(body)
         converter.finish()
+        self.exchange.place = converter.transformer.place
         self._summary = converter.summary()
         if converter.error is not None:
             raise Faulted(of_answer(502, dumps({"error": converter.error}), self.upstream))

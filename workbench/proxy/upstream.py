@@ -130,6 +130,8 @@ class Reply:
         self._upstream = upstream
         self._deadline = _Deadline(response.content, limits.idle, until)
         self.status = response.status
+        self._peeked: list[bytes] = []
+        self._coming: AsyncIterator[bytes] | None = None
         self.headers: Pairs = [
             (name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in response.raw_headers
         ]
@@ -138,7 +140,27 @@ class Reply:
     def content_type(self) -> str:
         return (first(self.headers, "content-type") or "").partition(";")[0].strip().lower()
 
+    async def peek(self, enough: Callable[[bytes], bool]) -> bytes:
+        """How the body begins, up to where that is enough; `reads` gives it again."""
+        head = b"".join(self._peeked)
+        while not enough(head) and (data := await anext(self._pieces(), None)) is not None:
+            self._peeked.append(data)
+            head += data
+        return head
+
+    def _pieces(self) -> AsyncIterator[bytes]:
+        if self._coming is None:
+            self._coming = self._decoded()
+        return self._coming
+
     async def reads(self) -> AsyncIterator[bytes]:
+        """Each piece as it comes. Raises Faulted where the body breaks off, or does not go on."""
+        while self._peeked:
+            yield self._peeked.pop(0)
+        async for data in self._pieces():
+            yield data
+
+    async def _decoded(self) -> AsyncIterator[bytes]:
         """Each piece as it comes. Raises Faulted where the body breaks off, or does not go on."""
         deadline = self._deadline
         try:

@@ -15,6 +15,7 @@ from transformer.dialects import DIALECTS, UnknownDialect, find_dialect
 from transformer.frontends import FRONTENDS, find_frontend
 from transformer.journal import Keep
 from transformer.policy import Policy, PolicyError
+from transformer.upstreams import DEFAULT, KINDS
 from workbench.errors import UserError
 
 SPOKEN = tuple(name for name, one in DIALECTS.items() if one.converts and not one.chooses)
@@ -42,17 +43,34 @@ class Recipe:
     ids: Callable[[int], str] | None = None
     now: int | float = 0
     frontend: str = "chat"  # the API in which the client asked, and is answered
+    upstream: str = "openai"  # the kind of upstream that answered
 
     def stream(self, records: Keep) -> StreamTransformer:
         """A transformer for a stream of bytes."""
         return StreamTransformer(
-            self.dialect, self.tools, self.policy, self.request, self.ids, self.now, records, self.frontend
+            self.dialect,
+            self.tools,
+            self.policy,
+            self.request,
+            self.ids,
+            self.now,
+            records,
+            self.frontend,
+            self.upstream,
         )
 
     def message(self, records: Keep) -> MessageTransformer:
         """The same for an answer that came in one piece."""
         return MessageTransformer(
-            self.dialect, self.tools, self.policy, self.request, self.ids, self.now, records, self.frontend
+            self.dialect,
+            self.tools,
+            self.policy,
+            self.request,
+            self.ids,
+            self.now,
+            records,
+            self.frontend,
+            self.upstream,
         )
 
     @property
@@ -74,6 +92,7 @@ def make_recipe(header: Mapping[str, Any], wishes: Wishes) -> Recipe:
         ids=call_ids(str(seed)) if seed is not None else None,
         now=_now(header),
         frontend=frontend,
+        upstream=_kind(header),
     )
 
 
@@ -187,6 +206,13 @@ def _object(header: Mapping[str, Any], key: str) -> dict[str, Any] | None:
 def _said(header: Mapping[str, Any], key: str) -> dict[str, Any]:
     value = header.get(key)
     return value if isinstance(value, dict) else {}
+
+
+def _kind(header: Mapping[str, Any]) -> str:
+    kind = header.get("upstream_kind", DEFAULT)
+    if isinstance(kind, str) and kind in KINDS:
+        return kind
+    raise UserError(f"the tape's upstream_kind is one of {', '.join(KINDS)}, not {kind!r}")
 
 
 def _now(header: Mapping[str, Any]) -> int | float:
