@@ -104,10 +104,11 @@ def _progress(done: int, of: int) -> None:
 # -- the table
 
 _RIGHT = frozenset(("ttfb", "took", "chunks", "calls", "tokens"))
-_LEAST = {"model": 12, "verdict": 20, "finding": 12, "dialect": 7, "status": 13, "session": 8}
+_LEAST = {"model": 12, "verdict": 20, "finding": 12, "dialect": 7, "status": 13, "session": 8, "chat": 8}
 # What goes first where even that does not fit. Time, status and id stay: without them a row is of no use.
 _SPARE = (
-    "path", "session", "ttfb", "chunks", "tokens", "finding", "dialect", "calls", "took", "model", "verdict",
+    "path", "chat", "session", "ttfb", "chunks", "tokens", "finding", "dialect", "calls", "took", "model",
+    "verdict",
 )  # fmt: skip
 _GAP = "  "
 _COLOURS: Mapping[Level, str] = {"error": "red", "warning": "yellow", "info": "cyan", "good": "green"}
@@ -178,6 +179,7 @@ def _cells(row: Row, said: Verdict) -> dict[str, str]:
         "verdict": f"{SIGNS[said.level]} {said.sentence}",
         "finding": _finding(row),
         "session": row.session or "–",
+        "chat": row.chat or "–",
         "path": row.path,
         "id": row.id,
     }

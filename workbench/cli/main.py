@@ -19,6 +19,7 @@ from workbench.cli.library import State, library_folder, library_list, library_r
 from workbench.cli.output import on_terminal, write
 from workbench.cli.prompt import Show, prompt
 from workbench.cli.serve import LogOptions, attach, serve, ui
+from workbench.cli.sessions import sessions_delete, sessions_list, sessions_show
 from workbench.cli.transform import Out, transform
 from workbench.config.settings import Flags
 from workbench.errors import UserError
@@ -434,6 +435,46 @@ def connect_command(
     written because nobody said yes.
     """
     raise typer.Exit(connect(client, url, models or [], write_it, yes))
+
+
+sessions_app = typer.Typer(
+    help="The chats that upstreams of kind qwen-chat keep: list, show, delete.", rich_markup_mode=None
+)
+app.add_typer(sessions_app, name="sessions")
+JsonLinesOption = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
+
+
+@sessions_app.callback(invoke_without_command=True)
+def sessions_command(context: typer.Context) -> None:
+    """The chats that upstreams of kind qwen-chat keep; without a command they are listed."""
+    if context.invoked_subcommand is None:
+        raise typer.Exit(sessions_list(None, False))
+
+
+@sessions_app.command("list")
+def sessions_list_command(library: LibraryOption = None, as_json: JsonLinesOption = False) -> None:
+    """List the chats that are remembered, the latest first."""
+    raise typer.Exit(sessions_list(library, as_json))
+
+
+@sessions_app.command("show")
+def sessions_show_command(
+    chat: Annotated[str, typer.Argument(help="Its id, or the beginning of it.")],
+    library: LibraryOption = None,
+    as_json: JsonLinesOption = False,
+) -> None:
+    """Show the turns of a chat, with the tape of each."""
+    raise typer.Exit(sessions_show(chat, library, as_json))
+
+
+@sessions_app.command("delete")
+def sessions_delete_command(
+    chats: Annotated[list[str] | None, typer.Argument(metavar="CHAT…", show_default=False)] = None,
+    library: LibraryOption = None,
+    everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
+) -> None:
+    """Forget chats: their conversations go on in new ones, with all their text."""
+    raise typer.Exit(sessions_delete(chats or [], library, everything))
 
 
 library_app = typer.Typer(help="List the recorded tapes.", no_args_is_help=True, rich_markup_mode=None)

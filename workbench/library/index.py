@@ -28,9 +28,9 @@ from workbench.library.tapefiles import (
 from workbench.system import make_private
 from workbench.text import json_text
 
-VERSION = 2
+VERSION = 3
 # What each version added: an older index is brought up to date and keeps its rows.
-_ADDED: Mapping[int, Sequence[str]] = {2: ("try_id TEXT", "prompt TEXT")}
+_ADDED: Mapping[int, Sequence[str]] = {2: ("try_id TEXT", "prompt TEXT"), 3: ("chat TEXT",)}
 _SCHEMA = """
 CREATE TABLE tapes (
     path TEXT PRIMARY KEY, id TEXT NOT NULL, started REAL NOT NULL,
@@ -40,7 +40,7 @@ CREATE TABLE tapes (
     chunks INTEGER NOT NULL, bytes INTEGER NOT NULL, calls INTEGER NOT NULL,
     findings TEXT NOT NULL, level TEXT, lost INTEGER NOT NULL, size INTEGER NOT NULL, marked INTEGER NOT NULL,
     resend_of TEXT, error TEXT, problem TEXT, pid INTEGER, updated REAL NOT NULL,
-    try_id TEXT, prompt TEXT
+    try_id TEXT, prompt TEXT, chat TEXT
 ) WITHOUT ROWID;
 CREATE INDEX tapes_started ON tapes (started);
 CREATE INDEX tapes_id ON tapes (id);

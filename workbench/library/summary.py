@@ -86,6 +86,7 @@ class Row:
     pid: int | None = None
     updated: float = 0.0
     try_id: str | None = None  # of the try that sent it
+    chat: str | None = None  # the chat that upstream keeps, where it does
     prompt: str | None = None  # the name of the template in that try
 
 
@@ -110,6 +111,8 @@ def columns_of_summary(summary: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(usage := summary.get("usage"), Mapping):
         counts = {key: _count(usage, names) for key, names in _TOKENS.items()}
         columns |= {key: count for key, count in counts.items() if count is not None}
+    if isinstance(chat := summary.get("chat"), Mapping):
+        columns["chat"] = text_of(chat.get("id"))
     if not isinstance(columns.get("findings", {}), Mapping):
         del columns["findings"]
     if not _is_count(columns.get("calls", 0)):

@@ -31,9 +31,10 @@ from workbench.proxy.conversations import Conversations, Turn, said_session
 from workbench.proxy.earlier import EarlierResponses
 from workbench.proxy.encodings import DecodingError
 from workbench.proxy.exchange import Exchange
-from workbench.proxy.faults import Fault
+from workbench.proxy.faults import Fault, Faulted
 from workbench.proxy.guard import bearer, refuse, respond, same
 from workbench.proxy.incoming import SERVED, Incoming, Left, TooLarge, read_incoming
+from workbench.proxy.models import MODELS, Models
 from workbench.proxy.outgoing import Note, Outgoing, Routes, UpstreamBody, frontend_of, prepare
 from workbench.proxy.relay import relay_for
 from workbench.proxy.upstream import Limits, UpstreamClient
@@ -60,6 +61,7 @@ class Proxy:
         self.authorizations: dict[str, str] = {}
         self._conversations = Conversations()
         self._earlier = EarlierResponses(settings.library)
+        self._models = Models(self.routes, self.upstream_client)
         self._chats: Chats | None = None
         self._opening = threading.Lock()
         self._stopped: Fault | None = None  # for what begins when all else has been ended
@@ -82,6 +84,9 @@ class Proxy:
         except DecodingError as error:
             await refuse(send, _bad(400, f"the request's body cannot be read: {error}"))
             return
+        if incoming.method == "GET" and incoming.path.startswith(MODELS) and self._lists_models(incoming):
+            await self._list_models(self._without_token(incoming), send)
+            return
         upstream = self.routes.find(incoming.model)
         refusal = _refusal(incoming)
         if upstream is None or refusal is not None:
@@ -99,6 +104,24 @@ class Proxy:
             await self.carry_out(exchange)
         finally:
             watch.cancel()
+
+    def _lists_models(self, incoming: Incoming) -> bool:
+        """Where one upstream has no names of ours, its own list goes on as it is."""
+        upstreams = self.routes.upstreams.values()
+        plain = all(find_kind(one.kind).relays and not one.models for one in upstreams)
+        wanted = incoming.path == MODELS or incoming.path.startswith(f"{MODELS}/")
+        return wanted and not (plain and len(upstreams) == 1)
+
+    async def _list_models(self, incoming: Incoming, send: Send) -> None:
+        try:
+            body = await self._models.body(incoming)
+        except Faulted as broken:
+            await refuse(send, broken.fault)
+            return
+        if body is None:
+            await refuse(send, _bad(404, f"there is no model {incoming.path.rpartition('/')[2]!r}"))
+        else:
+            await respond(send, 200, [("content-type", "application/json")], body)
 
     def _no_upstream(self, incoming: Incoming) -> Fault:
         model = incoming.model

@@ -302,3 +302,12 @@ def test_errors_under_status_200(qwen: Qwen, stream_it: bool) -> None:
     assert qwen.ask(user("hi"), stream=stream_it, expect=502)["error"]["message"] == "slow down"
     qwen.server.next = [playing(delta("", status="finished"))]
     assert "empty" in qwen.ask(user("hi"), stream=stream_it, expect=502)["error"]["message"]
+
+
+def test_models_are_upstreams_and_ours_and_cached(qwen: Qwen) -> None:
+    before = qwen.server.models
+    got = [qwen.client.get("/v1/models").json() for _ in range(2)]
+    assert [model["id"] for model in got[0]["data"]] == ["qwen3-max", "fast"] and got[0] == got[1]
+    assert qwen.server.models - before <= 1
+    assert qwen.client.get("/v1/models/fast").json()["owned_by"] == "qwen"
+    assert qwen.client.get("/v1/models/none").status_code == 404
