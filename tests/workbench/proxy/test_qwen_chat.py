@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.bench import QUICK, by_transformer, replayed
+from tests.support.bench import QUICK, by_transformer, replayed, wait_for
 from tests.support.client import result
 from tests.support.proxies import Proxy, running_proxy
 from tests.support.qwenchat import QwenChatServer, delta, playing
@@ -50,10 +51,15 @@ class Qwen:
     server: QwenChatServer
     proxy: Proxy
     client: httpx.Client
-    earlier: int = 0  # tapes of tests before this one
+    since: float = 0  # when this test began
 
     def tapes(self, count: int) -> list[Tape]:
-        return self.proxy.tapes(self.earlier + count)[self.earlier :]
+        def found() -> list[Tape] | None:
+            tapes = [t for t in self.proxy.tapes() if t.complete and t.header["started"] >= self.since]
+            return tapes if len(tapes) >= count else None
+
+        tapes: list[Tape] = wait_for(found, f"{count} tapes")
+        return tapes
 
     def ask(self, *messages: Message, expect: int = 200, **more: Any) -> Message:
         """The assistant's message, from a stream or whole; the whole body where that is an error."""
@@ -83,7 +89,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Qwen]:
 def qwen(shared: Qwen) -> Iterator[Qwen]:
     """The one proxy of this module, with a server that has seen nothing yet."""
     shared.server.turns.clear()
-    shared.earlier = len(shared.proxy.tapes())
+    shared.since = time.time()
     yield shared
     shared.server.check()
 
