@@ -136,7 +136,6 @@ class UpstreamKind:
     relays: ClassVar[bool] = True  # its answers are a chat's: a client can have them as they came
     remembers: ClassVar[bool] = False  # upstream keeps conversations: only what is new goes up
     retries: ClassVar[int] = 0  # how often a request is sent again where nobody says it
-    dialect: ClassVar[str | None] = None  # of its models, where they have one in common
     models: ClassVar[str] = "/models"  # where the list of its models is
 
     def base(self, url: str) -> str:

@@ -52,7 +52,6 @@ class QwenChat(UpstreamKind):
     relays: ClassVar[bool] = False
     remembers: ClassVar[bool] = True
     retries: ClassVar[int] = 2
-    dialect: ClassVar[str | None] = "roo-xml"
     models: ClassVar[str] = "/api/models"
 
     def base(self, url: str) -> str:

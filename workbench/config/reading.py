@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from transformer.dialects import EXAMPLE
 from transformer.policy import Policy
 from transformer.upstreams import DEFAULT as OPENAI
 from transformer.upstreams import find_kind
@@ -117,7 +118,7 @@ class Upstreams:
 
     def _add(self, name: str, values: dict[str, Any]) -> None:
         if "dialect" not in values:
-            usual = find_kind(values.get("kind", OPENAI)).dialect
+            usual = _usual_dialect(values.get("kind", OPENAI))
             values["dialect"] = self.dialect or usual or default_of(UPSTREAM["dialect"], Upstream)
             self.origins[f"upstreams.{name}.dialect"] = self.dialect_origin
         self._settle_convert(name, values)
@@ -171,7 +172,7 @@ class Upstreams:
                 f"{origin} is about the default upstream, and there is none; {CHOSEN.flag} names one"
             )
         self.found[name] = replace(self.found[name], kind=kind)
-        usual = find_kind(kind).dialect
+        usual = _usual_dialect(kind)
         if usual is not None and self.origins[f"upstreams.{name}.dialect"] == DEFAULT:
             self.found[name] = replace(self.found[name], dialect=usual)
         self.origins[f"upstreams.{name}.kind"] = origin
@@ -204,6 +205,11 @@ class Upstreams:
             self.origins[f"upstreams.{name}.convert"] = "--set"
         for switch in switches:
             self.origins[f"upstreams.{name}.policy.{switch}"] = "--set"
+
+
+def _usual_dialect(kind: str) -> str | None:
+    """A server that keeps conversations has no template for tools: its models get the prompt that is ours."""
+    return EXAMPLE if find_kind(kind).remembers else None
 
 
 # -- secrets from the environment
