@@ -1,49 +1,60 @@
-"""`workbench connect`: what a client has to be told to use the proxy; printed, or merged into OpenCode's own
-configuration.
-"""
+"""`workbench connect`: what a client has to know to use the proxy; printed, or merged into its own file."""
 
 from __future__ import annotations
 
-import json
-import os
-import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 import typer
 
+from transformer.dialects import find_dialect
+from workbench.cli.clients import (
+    INSTRUCTIONS,
+    JSON_CLIENTS,
+    PROVIDER,
+    SEVERAL_CALLS,
+    TOKEN_VARIABLE,
+    WITH_ENVIRONMENT,
+    Client,
+    Endpoint,
+    JsonClient,
+    codex_file,
+    codex_table,
+)
 from workbench.cli.jsonfile import JsoncError, Rewriting, merge, read_if_there
 from workbench.cli.output import painted_json, write, write_painted
 from workbench.config.reading import read_settings
-from workbench.config.settings import PLAIN, UPSTREAM, Settings, client_url
+from workbench.config.settings import UPSTREAM, Settings, client_url
 from workbench.errors import UserError
-from workbench.recording.redaction import PLACEHOLDER
+from workbench.proxy.registration import listed_models
 from workbench.text import say
 
-Client: TypeAlias = Literal["opencode", "openai", "curl", "roo", "cline", "continue"]
-_WITH_ENVIRONMENT = ("opencode", "openai", "curl")  # the others know only their own settings
-_TOKEN_VARIABLE = PLAIN["token"].variable
+_WRITTEN = (*JSON_CLIENTS, "codex")
 
 
 def connect(client: Client, url: str | None, models: Sequence[str], into_file: bool, yes: bool) -> int:
     """Print it, or write it into the client's own configuration."""
     to = _endpoint(read_settings(), url, models)
     if into_file:
-        if client != "opencode":
-            raise UserError(f"--write is for opencode; what {client} needs is printed without it")
-        return _write(to, yes)
-    if client == "opencode":
-        write_painted(painted_json(_opencode_configuration(to)))
-        say(f"note --write merges this into {opencode_file()}", "cyan")
+        if client not in _WRITTEN:
+            able = ", ".join(_WRITTEN)
+            raise UserError(f"--write is for {able}; what {client} needs is printed without it")
+        return _write(to, client, yes)
+    if client in JSON_CLIENTS:
+        known = JSON_CLIENTS[client]
+        write_painted(painted_json(known.settings(to)))
+        say(f"note --write merges this into {known.file()}", "cyan")
     else:
-        write(_INSTRUCTIONS[client](to).encode("utf-8"))
+        write(INSTRUCTIONS[client](to).encode("utf-8"))
     if not to.models:
-        say("note no model is configured: replace MODEL, or name yours with --model", "cyan")
+        say(
+            "note no model is configured, and no proxy that runs lists any: replace MODEL, or name yours "
+            "with --model",
+            "cyan",
+        )
     _tell(to, client)
     return 0
 
@@ -54,16 +65,23 @@ def _tell(to: Endpoint, client: Client) -> None:
 
 
 def _notes(to: Endpoint, client: Client) -> Iterator[str]:
-    if to.token and client in _WITH_ENVIRONMENT:
-        yield f"{client} takes the proxy's token from {_TOKEN_VARIABLE} in its environment"
+    if to.token and client == "claude-code":
+        yield f'claude-code needs the proxy\'s token: export ANTHROPIC_AUTH_TOKEN="${TOKEN_VARIABLE}"'
+    elif to.token and client in WITH_ENVIRONMENT:
+        yield f"{client} takes the proxy's token from {TOKEN_VARIABLE} in its environment"
     if to.keyless and not to.token:
         yield f"upstreams without api_key_env get the client's API key: {', '.join(to.keyless)}"
+    if to.one_call and client in SEVERAL_CALLS:
+        yield (
+            f"{client} can make several calls at once; only the first of an answer counts for "
+            f'{", ".join(to.one_call)}, unless its policy says calls = "all"'
+        )
 
 
-def _write(to: Endpoint, yes: bool) -> int:
+def _write(to: Endpoint, client: Client, yes: bool) -> int:
     if not to.models:
         raise UserError("which models? Name them with --model, or in workbench.toml below an upstream")
-    change = _opencode_rewriting(to)
+    change = _codex_rewriting(to) if client == "codex" else _rewriting(to, JSON_CLIENTS[client])
     if change.after == change.before:
         say(f"{change.path} has it already; nothing was changed")
         return 0
@@ -73,9 +91,9 @@ def _write(to: Endpoint, yes: bool) -> int:
         return 1
     backup = change.carry_out(datetime.now())
     say(f"wrote {change.path}" + (f"; the old one is {backup}" if backup else ""))
-    model = shlex.quote(f"{_PROVIDER}/{to.model}")
-    say(f"try it: opencode run -m {model} 'Say hello.'")
-    _tell(to, "opencode")
+    command = f"codex -c model_provider={PROVIDER} -m {to.model}"
+    say(f"try it: {command if client == 'codex' else JSON_CLIENTS[client].command(to)}")
+    _tell(to, client)
     return 0
 
 
@@ -89,29 +107,27 @@ def _confirmed() -> bool:
 # -- what every client has to know
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """`token` says that the proxy wants one; `keyless` are upstreams that get the client's own API key."""
-
-    url: str
-    models: tuple[str, ...] = ()
-    token: bool = False
-    keyless: tuple[str, ...] = ()
-
-    @property
-    def model(self) -> str:
-        """A model for an example."""
-        return self.models[0] if self.models else "MODEL"
-
-
 def _endpoint(settings: Settings, url: str | None = None, models: Sequence[str] = ()) -> Endpoint:
     """The proxy as the settings have it; a URL and models that were given win."""
     for model in models:
         if not model.strip() or not model.isprintable():
             raise UserError(f"--model: {model!r} is not the name of a model")
+    address = _url(settings, url)
     known = tuple(dict.fromkeys(models)) or _models(settings)
-    keyless = tuple(name for name, upstream in settings.upstreams.items() if not upstream.api_key_env)
-    return Endpoint(_url(settings, url), known, settings.token is not None, keyless)
+    upstreams = settings.upstreams
+    most = [upstream.max_tokens for upstream in upstreams.values() if upstream.max_tokens is not None]
+    return Endpoint(
+        address,
+        known or tuple(name for name in listed_models(address, settings.token) if name.isprintable()),
+        settings.token is not None,
+        tuple(name for name, upstream in upstreams.items() if not upstream.api_key_env),
+        min(most, default=None),
+        tuple(
+            name
+            for name, upstream in upstreams.items()
+            if upstream.policy.over(find_dialect(upstream.dialect).policy).calls == "first"
+        ),
+    )
 
 
 def _url(settings: Settings, url: str | None) -> str:
@@ -130,154 +146,36 @@ def _models(settings: Settings) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in exact if not set(name) & set("*?[")))
 
 
-# -- what a person sets by hand
-
-_QUESTION = [{"role": "user", "content": "Say hello."}]
+# -- files
 
 
-def _for_openai(to: Endpoint) -> str:
-    """A Python program."""
-    key = f'os.environ["{_TOKEN_VARIABLE}"]' if to.token else f'"{PLACEHOLDER}"'
-    shell = f'"${_TOKEN_VARIABLE}"' if to.token else PLACEHOLDER
-    imports = "import os\n\n" if to.token else ""
-    return f"""\
-# A program that uses an OpenAI SDK needs no change, only two variables:
-#   export OPENAI_BASE_URL={shlex.quote(to.url)} OPENAI_API_KEY={shell}
-{imports}from openai import OpenAI
-
-client = OpenAI(base_url={_quoted(to.url)}, api_key={key})
-answer = client.chat.completions.create(
-    model={_quoted(to.model)},
-    messages={json.dumps(_QUESTION)},
-)
-print(answer.choices[0].message.content)
-"""
-
-
-def _for_curl(to: Endpoint) -> str:
-    """A command for a shell."""
-    body = json.dumps({"model": to.model, "stream": True, "messages": _QUESTION}, ensure_ascii=False)
-    token = f'  -H "Authorization: Bearer ${_TOKEN_VARIABLE}" \\\n' if to.token else ""
-    return f"""\
-curl -N {shlex.quote(to.url + "/chat/completions")} \\
-  -H 'Content-Type: application/json' \\
-{token}  -d {shlex.quote(body)}
-"""
-
-
-def _for_roo(to: Endpoint) -> str:
-    """For the settings of Roo Code."""
-    return f"""\
-In Roo Code open the settings (the gear), then Providers:
-{_form(to, "Model")}
-Roo Code up to 3.36 asks the model for XML calls itself; its requests offer no tools, so they pass through the
-proxy unchanged. Later versions offer tools, and the calls that the model writes as text are converted.
-"""
-
-
-def _for_cline(to: Endpoint) -> str:
-    """For the settings of Cline."""
-    return f"""\
-In Cline open the settings (the gear), then API Configuration:
-{_form(to, "Model ID")}
-Where Cline asks the model for XML calls itself, its requests offer no tools, so they pass through the proxy
-unchanged. With native tool calls it offers tools, and the calls that the model writes as text are converted.
-"""
-
-
-def _form(to: Endpoint, model: str) -> str:
-    key = f"the token of the proxy ({_TOKEN_VARIABLE})" if to.token else f"{PLACEHOLDER}, or any other text"
-    return f"""\
-  API Provider   OpenAI Compatible
-  Base URL       {to.url}
-  API Key        {key}
-  {model:13}  {" or ".join(to.models) or to.model}
-"""
-
-
-def _for_continue(to: Endpoint) -> str:
-    """A file for Continue."""
-    key = f'"${{{{ secrets.{_TOKEN_VARIABLE} }}}}"' if to.token else PLACEHOLDER
-    where = f"# The token stands as {_TOKEN_VARIABLE}=… in ~/.continue/.env.\n" if to.token else ""
-    entries = "".join(
-        f"""\
-  - name: {_quoted(model)}
-    provider: openai
-    model: {_quoted(model)}
-    apiBase: {_quoted(to.url)}
-    apiKey: {key}
-    roles: [chat, edit, apply]
-    capabilities: [tool_use]
-"""
-        for model in to.models or (to.model,)
-    )
-    return f"""\
-# For ~/.continue/config.yaml; if you have one already, only the entries below models are new.
-# Without tool_use Continue asks for calls in its own words, and there is nothing to convert.
-{where}name: Workbench
-version: 0.0.1
-schema: v1
-models:
-{entries}"""
-
-
-def _quoted(text: str) -> str:
-    # The same in JSON, Python and YAML, as long as every character is printable.
-    return json.dumps(text, ensure_ascii=False)
-
-
-_INSTRUCTIONS: Mapping[str, Callable[[Endpoint], str]] = {
-    "openai": _for_openai,
-    "curl": _for_curl,
-    "roo": _for_roo,
-    "cline": _for_cline,
-    "continue": _for_continue,
-}
-
-
-# -- OpenCode, which has a file
-
-_PROVIDER = "workbench"
-_TOKEN = f"{{env:{_TOKEN_VARIABLE}}}"  # OpenCode fills it in
-_NEW = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n'
-_URL = ("provider", _PROVIDER, "options", "baseURL")
-_KEY = ("provider", _PROVIDER, "options", "apiKey")
-
-
-def _opencode_configuration(to: Endpoint) -> dict[str, Any]:
-    """What has to be in the file."""
-    entry = {
-        "npm": "@ai-sdk/openai-compatible",
-        "name": "Workbench",
-        "options": {"baseURL": to.url, "apiKey": _TOKEN if to.token else PLACEHOLDER},
-        "models": {model: {"name": model} for model in to.models or (to.model,)},
-    }
-    return {"provider": {_PROVIDER: entry}}
-
-
-def opencode_file() -> Path:
-    """The user's file; of several, the one that has the last word in OpenCode."""
-    named = os.environ.get("OPENCODE_CONFIG")
-    if named:
-        return Path(named).expanduser()
-    home = os.environ.get("XDG_CONFIG_HOME")
-    folder = (Path(home) if home else Path.home() / ".config") / "opencode"
-    commented = folder / "opencode.jsonc"
-    return commented if commented.exists() else folder / "opencode.json"
-
-
-def _opencode_rewriting(to: Endpoint) -> Rewriting:
+def _rewriting(to: Endpoint, client: JsonClient) -> Rewriting:
     """The user's file with the provider in it."""
-    path = opencode_file()
+    path = client.file()
     before = read_if_there(path)
     try:
-        text = _NEW if before is None else before.decode("utf-8")
-        after = merge(text if text.strip() else _NEW, _opencode_configuration(to), _ours)
+        text = client.new if before is None else before.decode("utf-8")
+        after = merge(text if text.strip() else client.new, client.settings(to), client.ours)
     except (JsoncError, UnicodeDecodeError) as error:
         raise UserError(f"{path} is broken, so nothing is written into it: {error}") from None
     return Rewriting(path, before, after.encode("utf-8"))
 
 
-def _ours(path: tuple[str, ...], value: Any) -> bool:
-    """What an earlier run wrote may be replaced; names and keys that the user chose stay."""
-    return path == _URL or path[2:] == ("npm",) or (path == _KEY and value in (PLACEHOLDER, _TOKEN))
+def _codex_rewriting(to: Endpoint) -> Rewriting:
+    """A table at the end of Codex's file; nothing that stands there is touched."""
+    path = codex_file()
+    before = read_if_there(path)
+    table = codex_table(to)
+    try:
+        text = "" if before is None else before.decode("utf-8")
+        there = tomllib.loads(text).get("model_providers", {}).get(PROVIDER)
+        wanted = tomllib.loads(table)["model_providers"][PROVIDER]
+        if there == wanted:
+            return Rewriting(path, before, text.encode("utf-8"))
+        if there is not None:
+            raise UserError(f"{path} has [model_providers.{PROVIDER}] already; change it to:\n{table}")
+        after = f"{text.rstrip()}\n\n{table}" if text.strip() else table
+        tomllib.loads(after)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, AttributeError) as error:
+        raise UserError(f"{path} cannot be added to, so nothing is written into it: {error}") from None
+    return Rewriting(path, before, after.encode("utf-8"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, get_args
 
 import typer
 from typer.core import TyperGroup
@@ -12,8 +12,9 @@ from typer.core import TyperGroup
 from transformer.dialects import DEFAULT
 from workbench import __version__
 from workbench.cli.calls import library_calls
+from workbench.cli.clients import Client
 from workbench.cli.config import config, init
-from workbench.cli.connect import Client, connect
+from workbench.cli.connect import connect
 from workbench.cli.dialects import dialects
 from workbench.cli.library import State, library_folder, library_list, library_rebuild
 from workbench.cli.output import on_terminal, write
@@ -416,16 +417,25 @@ def init_command(
 
 @app.command("connect")
 def connect_command(
-    client: Annotated[Client, typer.Argument(metavar="opencode|openai|curl|roo|cline|continue")],
+    client: Annotated[
+        Client, typer.Argument(metavar="CLIENT", help=f"One of {', '.join(get_args(Client))}.")
+    ],
     url: Annotated[
         str | None, typer.Option("--url", help="The proxy's URL; default from the settings.")
     ] = None,
     models: Annotated[
         list[str] | None,
-        typer.Option("--model", metavar="NAME", help="A model to offer; repeatable; default: the settings'."),
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="A model to offer; repeatable; default: the settings', else what the proxy lists.",
+        ),
     ] = None,
     write_it: Annotated[
-        bool, typer.Option("--write", help="Merge it into OpenCode's configuration.")
+        bool,
+        typer.Option(
+            "--write", help="Merge it into the client's own file: opencode, kilo, claude-code, pi, codex."
+        ),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:

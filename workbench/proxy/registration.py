@@ -251,3 +251,13 @@ def _accepted(answer: httpx.Response) -> dict[str, Any]:
     error = body.get("error")
     said = error.get("message") if isinstance(error, dict) else None
     raise UserError(f"the proxy refused: {said}" if said else f"the proxy answered HTTP {answer.status_code}")
+
+
+def listed_models(url: str, token: str | None) -> list[str]:
+    """The models that the proxy at this URL lists; none where it does not run, or its upstream lists none."""
+    headers = {} if token is None else {"authorization": f"Bearer {token}"}
+    try:
+        answer = httpx.get(f"{url}/models", headers=headers, timeout=2, trust_env=False).json()
+        return [model["id"] for model in answer["data"] if isinstance(model["id"], str)]
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError):
+        return []

@@ -10,24 +10,29 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from workbench.cli.connect import Client, connect, opencode_file
+from tests.support.upstream.answers import whole
+from tests.support.upstream.server import ScriptedUpstream
+from workbench.cli.clients import Client, opencode_file
+from workbench.cli.connect import connect
 from workbench.cli.jsonfile import parse
 from workbench.errors import UserError
 
 URL = "http://127.0.0.1:8788/v1"
+LIMIT = {"context": 0, "output": 8192}
 ENTRY = {
     "npm": "@ai-sdk/openai-compatible",
     "name": "Workbench",
     "options": {"baseURL": URL, "apiKey": "workbench"},
-    "models": {"coder": {"name": "coder"}},
+    "models": {"coder": {"name": "coder", "limit": LIMIT}},
 }
 
 
@@ -115,7 +120,10 @@ def test_without_models_there_is_a_placeholder_and_a_note(
 ) -> None:
     out, error = told(capfdbinary, "curl")
     assert '"model": "MODEL"' in out
-    assert error == "note no model is configured: replace MODEL, or name yours with --model\n"
+    assert error == (
+        "note no model is configured, and no proxy that runs lists any: replace MODEL, or name yours with "
+        "--model\n"
+    )
 
 
 @pytest.mark.parametrize("token", [None, "sk-token"])
@@ -196,7 +204,7 @@ def test_continue_gets_one_entry_a_model(
         ("", ("opencode", "box:1", ["m"], False, False), "--url is a base URL"),
         ("", ("opencode", None, ["a\nb"], False, False), "--model: 'a\\nb' is not the name"),
         ("", ("opencode", None, [" "], False, False), "--model: ' ' is not the name"),
-        ("", ("roo", None, ["m"], True, True), "--write is for opencode; what roo needs is printed"),
+        ("", ("roo", None, ["m"], True, True), "codex; what roo needs is printed"),
         ("", ("opencode", None, [], True, True), "which models?"),
     ],
 )
@@ -301,7 +309,10 @@ def test_what_we_wrote_is_brought_up_to_date_and_what_the_user_chose_stays(
             "timeout": 5,
             "baseURL": "http://127.0.0.1:2/v1",
         },
-        "models": {"coder": {"x": 1, "name": "coder"}, "chat": {"name": "chat"}},
+        "models": {
+            "coder": {"x": 1, "name": "coder", "limit": LIMIT},
+            "chat": {"name": "chat", "limit": LIMIT},
+        },
         "npm": "@ai-sdk/openai-compatible",
     }
     assert len(backups()) == 2
@@ -448,3 +459,86 @@ def test_opencode_itself_accepts_what_is_written(folder: Path, text: str | None)
     assert sorted(done.stdout.split()) == ["workbench/a/b", "workbench/coder"], (
         shlex.join(done.args) + done.stderr
     )
+
+
+# Every client
+
+
+@pytest.mark.parametrize("client", get_args(Client))
+@pytest.mark.parametrize("token", [False, True])
+def test_every_client_is_told_the_address_and_the_model_and_never_the_token(
+    folder: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch, client: Client, token: bool
+) -> None:
+    if token:
+        monkeypatch.setenv("WORKBENCH_TOKEN", "secret-0123456789")
+    out, error = told(capfdbinary, client, "org/coder x")
+    assert (URL if client != "claude-code" else URL.removesuffix("/v1")) in out and "org/coder x" in out
+    assert "secret-0123456789" not in out + error
+    assert not token or "WORKBENCH_TOKEN" in out + error
+
+
+def test_a_small_server_is_not_asked_for_more_than_it_gives(
+    folder: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    configure(folder, '[upstreams.a]\nurl = "http://127.0.0.1:1/v1"\ndialect = "roo-xml"\nmax_tokens = 2000')
+    out, error = told(capfdbinary, "opencode", "coder")
+    limit = json.loads(out)["provider"]["workbench"]["models"]["coder"]["limit"]
+    assert limit == {"context": 0, "output": 2000}
+    assert 'only the first of an answer counts for a, unless its policy says calls = "all"' in error
+
+
+@pytest.mark.parametrize(
+    ("client", "path", "before"),
+    [
+        ("claude-code", ".claude/settings.json", '{"env": {"A": "1"}, "model": "mine"}'),
+        ("pi", ".pi/agent/models.json", '{"providers": {"other": {"models": []}}}'),
+        ("kilo", ".config/kilo/kilo.json", '{"theme": "dark"}'),
+        ("codex", ".codex/config.toml", 'model = "gpt"  # mine\n[features]\napps = false\n'),
+    ],
+)
+@pytest.mark.parametrize("there", [True, False])
+def test_files_are_merged_into_and_a_second_time_nothing_is_done(
+    folder: Path,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    client: Client,
+    path: str,
+    before: str,
+    there: bool,
+) -> None:
+    file = Path.home() / path
+    if there:
+        file.parent.mkdir(parents=True)
+        file.write_text(before)
+    assert connect(client, None, ["coder"], True, True) == 0
+    text = file.read_text()
+    read: Any = tomllib.loads if client == "codex" else json.loads
+    now, old = read(text), read(before) if there else {}
+    assert all(now[key] == value or isinstance(value, dict) for key, value in old.items())
+    assert URL.removesuffix("/v1") in text and ("# mine" in text or client != "codex" or not there)
+    capfdbinary.readouterr()
+    assert connect(client, None, ["coder"], True, True) == 0
+    assert file.read_text() == text and b"has it already" in capfdbinary.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text", ["model_providers = {}\n", '[model_providers.workbench]\nname = "mine"\n', "broken ="]
+)
+def test_a_file_of_codex_that_cannot_be_added_to_stays(folder: Path, text: str) -> None:
+    file = Path.home() / ".codex" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    with pytest.raises(UserError, match=re.escape(str(file))):
+        connect("codex", None, ["coder"], True, True)
+    assert file.read_text() == text
+
+
+def test_models_are_those_that_a_running_proxy_lists(
+    folder: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    with ScriptedUpstream() as upstream:
+        upstream.answer_with(
+            lambda seen: whole({"data": [{"id": "one"}, {"id": "two\x1b"}, {"id": "three"}]})
+        )
+        assert connect("opencode", upstream.url, [], False, False) == 0
+    models = json.loads(capfdbinary.readouterr().out)["provider"]["workbench"]["models"]
+    assert list(models) == ["one", "three"]
