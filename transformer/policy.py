@@ -102,6 +102,7 @@ def _read(key: str, value: Any) -> Any:
     return value
 
 
+_MOST_DIGITS = 18  # more than there are bytes; Python refuses to read 5 000
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -109,8 +110,8 @@ def _size(text: str) -> int:
     digits = text.strip().lower().removesuffix("ib")
     unit = _UNITS.get(digits[-1:], 1)
     number = digits[:-1] if unit > 1 else digits
-    if not number.strip().isdecimal():
-        raise PolicyError(f"max_call_bytes is a number of bytes such as 65536 or 16MiB, not {text!r}")
+    if not number.strip().isdecimal() or len(number) > _MOST_DIGITS:
+        raise PolicyError(f"max_call_bytes is a number of bytes such as 65536 or 16MiB, not {text[:40]!r}")
     return int(number) * unit
 
 

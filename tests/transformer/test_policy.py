@@ -738,3 +738,9 @@ def test_a_wrong_policy_is_told_when_the_transformer_is_made() -> None:
         StreamTransformer("roo-xml", policy={"x": 1})
     with pytest.raises(PolicyError, match="calls is one of"):
         transform_message(message("x"), dialect="roo-xml", policy={"calls": "x"})
+
+
+def test_a_number_of_5000_digits_is_refused_with_a_sentence():
+    """Python reads no more than 4300."""
+    with pytest.raises(PolicyError, match="a number of bytes such as 65536"):
+        Policy.from_mapping({"max_call_bytes": "9" * 5000})

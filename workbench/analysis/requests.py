@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from transformer.request.prompt import TemplateFailed, prompt_for
 from transformer.values.schema import offered
+from workbench.rendering import sizes as prompt_sizes
 from workbench.text import json_text
 
 # English and code have about four characters a token. Every model counts in its own way, so this is no more
@@ -38,7 +38,7 @@ def tool_costs(tools: Any, dialect: str, inject: bool, template: str | None) -> 
         sizes = {name: sum(len(json_text(entry)) for entry in found) for name, found in own.items()}
     else:
         # Where the template fails the request falls back to the built-in one, and so do its sizes.
-        used = template if _size(entries, dialect, template) is not None else None
+        used = template if prompt_sizes([entries], dialect, template)[0] is not None else None
         sizes = _added({name: found[0] for name, found in own.items()}, dialect, used)
     costs = [Cost(name, size) for name, size in sizes.items()]
     return sorted(costs, key=lambda cost: (-cost.characters, cost.name))
@@ -47,20 +47,12 @@ def tool_costs(tools: Any, dialect: str, inject: bool, template: str | None) -> 
 def _added(tools: Mapping[str, Any], dialect: str, template: str | None) -> dict[str, int]:
     """How much longer each tool makes the prompt. A neighbour stands beside it: a list has its commas."""
     entries = list(tools.values())
-    sizes = {}
-    for at, name in enumerate(tools):
+    lists: list[list[Any]] = []
+    for at, entry in enumerate(entries):
         near = [entries[at - 1]] if len(entries) > 1 else []
-        pair = [*near, entries[at]] if at else [entries[at], *near]
-        sizes[name] = (_size(pair, dialect, template) or 0) - (_size(near, dialect, template) or 0)
-    return sizes
-
-
-def _size(tools: list[Any], dialect: str, template: str | None) -> int | None:
-    """Characters of the prompt; None if the template cannot do it with these tools."""
-    try:
-        return len(prompt_for(tools, dialect, template))
-    except TemplateFailed:
-        return None
+        lists += [[*near, entry] if at else [entry, *near], near]
+    found = [size or 0 for size in prompt_sizes(lists, dialect, template)]
+    return {name: found[2 * at] - found[2 * at + 1] for at, name in enumerate(tools)}
 
 
 def system_text(body: Mapping[str, Any]) -> str | None:

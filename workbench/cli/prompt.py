@@ -21,6 +21,7 @@ from workbench.cli.output import (
 )
 from workbench.config.reading import read_settings
 from workbench.errors import UserError
+from workbench.rendering import converted
 from workbench.tape.inputs import is_tape, parse_json, read_bytes, read_file, read_input
 from workbench.tape.recipe import Recipe, Wishes, chat_request, known_dialect, make_recipe, read_switches
 from workbench.text import json_text, say
@@ -51,7 +52,9 @@ def prompt(
     if template_file is None and "template" not in header:
         template_file = settings.prompt_file(recipe.dialect)
     template = _recorded(header) if template_file is None else _template(template_file)
-    new, findings = transform_request(body, recipe.dialect, recipe.policy, template)
+    # A template of the user's own is trusted, one that came with a tape is not.
+    convert = converted if template_file is None else transform_request
+    new, findings = convert(body, recipe.dialect, recipe.policy, template)
     write_painted(_output(body, new, out))
     for note in _notes(body, new, recipe, out, template_file):
         say(f"note {note}", "cyan")

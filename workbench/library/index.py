@@ -240,6 +240,14 @@ def tell_index(tape: Path) -> None:
             index.close()
 
 
+def put_aside(library: Path) -> None:
+    """A damaged index makes room for a new one. It is kept: a person may want to know what happened to it."""
+    for ending in ("-wal", "-shm", ""):
+        file = library / f"{INDEX}{ending}"
+        with suppress(OSError):
+            file.replace(library / f"{INDEX}{ending}.damaged")
+
+
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
     """How many tapes were read, and how many of them cannot be."""

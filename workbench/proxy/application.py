@@ -43,7 +43,7 @@ from workbench.recording.recording import Recording, Unrecorded
 from workbench.text import say
 
 RESPONSES, MESSAGES = FRONTENDS["responses"], FRONTENDS["messages"]
-_LARGE = 256 << 10  # a body that takes so long to rewrite that other streams would notice
+_LARGE = 32 << 10  # a body that takes so long to rewrite that other streams would notice
 
 
 class Proxy:

@@ -120,7 +120,8 @@ class Control:
         upstream = self._resend_upstream(body)
         dialect, policy = _wanted(upstream, body)
         upstream = replace(upstream, dialect=dialect, policy=policy)
-        incoming, sent = self._resent(body, upstream)
+        # In a thread: a template is tried in a process of its own, and the answers of others go on.
+        incoming, sent = await asyncio.to_thread(self._resent, body, upstream)
         exchange = await self._proxy.begin(
             incoming, upstream, no_client, body=sent, resend_of=body.get("of"), **_labels(body.get("labels"))
         )

@@ -4,7 +4,7 @@ what its tape says about it before anything is sent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from workbench.proxy.chats import ChatTurn
 from workbench.proxy.conversations import NO_SESSION, Turn
 from workbench.proxy.faults import Fault
 from workbench.proxy.incoming import CHAT, Incoming, Pairs, headers_for_upstream
+from workbench.rendering import Converted, converted
 from workbench.tape.format import make_header
 from workbench.tape.recipe import Recipe
 
@@ -127,10 +128,12 @@ def _prepared(
     policy = upstream.policy
     if find_kind(upstream.kind).remembers and policy.tools is None:
         policy = replace(policy, tools="inject")  # it has no template for tools
+    # A template that was sent along may be that of somebody's tape.
+    convert: Callable[..., Converted] = transform_request if template is None else converted
     if template is None:
         template, notes = _template(template_file)
     try:
-        new, findings = transform_request(
+        new, findings = convert(
             body,
             upstream.dialect,
             policy,

@@ -149,6 +149,7 @@ _STOPPING = "the workbench is being stopped; the answer ends here"
 # The recorder's thread must not keep the interpreter to itself: a chunk would wait for it (default 5 ms).
 _SWITCH = 0.0005
 _ALLOCATIONS = 10_000  # between two looks for garbage among the newest objects (default 700)
+_LOOK = 2.0  # seconds between two looks whether the registration is still there
 _AFTER_GRACE = 5  # seconds for error events and tapes, once the grace period is over
 
 
@@ -241,11 +242,18 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         registered(self._settings.library)  # tidies away those that died
         control = self._url.removesuffix("/v1") + CONTROL
-        self._file = register(
-            self._settings.library, Registration(os.getpid(), self._url, control, self._token, time.time())
-        )
+        self._registration = Registration(os.getpid(), self._url, control, self._token, time.time())
+        self._file = register(self._settings.library, self._registration)
+        self._keeper = asyncio.create_task(self._stay_registered())
         _spare_the_collector()
         self._announce(self._url)
+
+    async def _stay_registered(self) -> None:
+        """The library may be deleted while we run: screens shall find us in the new one."""
+        while True:
+            await asyncio.sleep(_LOOK)
+            if self._file is None or not self._file.exists():
+                self._file = register(self._settings.library, self._registration)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         loop = asyncio.get_running_loop()
@@ -256,6 +264,7 @@ class Server(uvicorn.Server):
         while self._proxy.running and not self.force_exit and loop.time() < latest:
             await asyncio.sleep(0.02)
         timer.cancel()
+        self._keeper.cancel()
         await self._proxy.close()
         if self._file is not None:
             self._file.unlink(missing_ok=True)

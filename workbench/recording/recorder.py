@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from workbench.library.index import Index, reconcile
+from workbench.library.index import Index, put_aside, reconcile
 from workbench.library.retention import Keep, expire
 from workbench.library.summary import started_of, summarise
 from workbench.library.tapefiles import TapeEntry, new_id, tape_path
@@ -28,7 +28,8 @@ _GATHER = 0.05  # seconds to wait for more rows, which go into one transaction
 _BUSY = 0.25  # how long another writer is waited for; the rows are tried again
 _SOON, _LATER = 60.0, 3600.0  # seconds between two looks for old tapes: after an exchange, and without one
 _AT_ONCE = 20  # tapes that are deleted before the rows have their turn again
-_CATCH_UP = 200  # tapes without a row; where there are more the index was lost, and a person rebuilds it
+_CATCH_UP = 200  # tapes without a row when a proxy starts; of an index that was lost meanwhile it is all
+_LOOK = 2.0  # seconds between two looks whether the index is still there
 _PROCESS_STARTED = time.time()
 
 
@@ -52,6 +53,8 @@ class IndexWriter:
         self._ended = True  # an exchange, since the last look for old tapes
         self._expired = -_SOON
         self._expiring: Iterator[str] | None = None
+        self._settled = False
+        self._most: int | None = _CATCH_UP
         self._gone: list[str] = []  # deleted, but still in the index
         self._unknown: list[TapeEntry] = []  # not in the index, the newest last
         self._thread = threading.Thread(target=self._run, name="index writer", daemon=True)
@@ -81,17 +84,27 @@ class IndexWriter:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
-        settled = False
         while not self._closing.is_set():
-            settled = settled or self._try(self._settle)
-            self._wake.wait(self._due_in() if settled else _EVERY)
+            self._settled = self._settled or self._try(self._settle)
+            self._wake.wait(min(self._due_in(), _LOOK) if self._settled else _EVERY)
             self._closing.wait(_GATHER)
             self._wake.clear()
+            self._look()
             self._write(everything=time.monotonic() - self._written >= _EVERY)
             self._catch_up()
             self._tidy()
         self._write(everything=True)
         self._drop()
+
+    def _look(self) -> None:
+        """Whether the index is still where it was: with the library, it may have been deleted."""
+        if self._index is not None and self._index.gone:
+            self._drop()
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """The next index is empty: every tape is to be found again."""
+        self._settled, self._most = False, None
 
     def _due_in(self) -> float:
         """Seconds until something is to be done unasked."""
@@ -138,13 +151,12 @@ class IndexWriter:
     def _settle(self, index: Index) -> None:
         """What happened while no writer was here: others were killed, tapes were deleted by a person."""
         index.settle(os.getpid(), _PROCESS_STARTED)
-        self._unknown = reconcile(self._library, index)[:_CATCH_UP][::-1]
+        self._unknown = reconcile(self._library, index)[: self._most][::-1]
 
     def _try(self, work: Callable[[Index], None]) -> bool:
         """With the index, if it can be had. What is wrong with it stands in `problem`, and is tried again."""
         try:
-            if self._index is not None and self._index.gone:
-                self._drop()
+            self._look()
             if self._index is None:
                 self._index = Index(self._library, _BUSY)
             work(self._index)
@@ -152,6 +164,9 @@ class IndexWriter:
             self.problem = f"the index of {self._library} is not up to date: {error}"
             if not isinstance(error, sqlite3.OperationalError):
                 self._drop()
+            if type(error) is sqlite3.DatabaseError:  # it is damaged; the tapes have all that was in it
+                put_aside(self._library)
+                self._begin_anew()
             return False
         self.problem = None
         return True

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from transformer.findings import CATALOGUE
 from transformer.parser.machine import TOO_LONG
 from transformer.records import Finding, Transition
 from workbench.errors import UserError
+from workbench.patterns import Pattern, TooSlow
 from workbench.replay.player import Item, Pane
 from workbench.replay.rowindex import RowIndex
 from workbench.replay.timeline import Timeline
@@ -98,7 +98,7 @@ class Finds(Breakpoint):
 class Matching(Breakpoint):
     """A text, wherever rows cut it."""
 
-    regex: re.Pattern[str] = field(compare=False)
+    regex: Pattern = field(compare=False)
     where: tuple[Pane, ...]
 
     @property
@@ -109,7 +109,10 @@ class Matching(Breakpoint):
         return timeline.channels
 
     def hit(self, timeline: Timeline, step: int) -> str | None:
-        found = timeline.channels.match(self.regex, step)
+        try:
+            found = timeline.channels.match(self.regex, step)
+        except TooSlow:
+            return "it takes too long on this text and is not looked for any more"
         if found is None:
             return None
         pane = timeline.player.place(step)[0].name.lower()
@@ -240,20 +243,8 @@ def _pattern(value: str) -> re.Pattern[str]:
     return re.compile(translate(value.lower().replace("[", "[[]")))
 
 
-def _regex(value: str) -> re.Pattern[str]:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about what a later Python may read otherwise
-            return re.compile(value, re.MULTILINE)
-    except re.error as error:
-        place = f" at character {error.pos + 1}" if error.pos is not None else ""
-        raise UserError(f"{value!r} is not a regular expression{place}: {error.msg}") from None
-    except (RecursionError, OverflowError):
-        raise UserError(f"{value[:40]!r} is too large for a regular expression") from None
-
-
 def _matching(*panes: Pane) -> Callable[[str, str], Breakpoint]:
-    return lambda source, value: Matching(source, _regex(value), panes)
+    return lambda source, value: Matching(source, Pattern(value), panes)
 
 
 def _held(source: str, value: str) -> Breakpoint:

@@ -4,13 +4,13 @@ search.
 
 from __future__ import annotations
 
-import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
 from transformer.records import Delta, Effect, Event, Transition
+from workbench.patterns import Pattern
 from workbench.replay.message import Assembly, call_parts_of, parts_of
 from workbench.replay.player import Item, Pane, Player
 from workbench.replay.rowindex import ALL, GrowingText, RowIndex
@@ -106,7 +106,7 @@ class Channels(RowIndex):
 
     # -- searching
 
-    def match(self, regex: re.Pattern[str], step: int) -> str | None:
+    def match(self, regex: Pattern, step: int) -> str | None:
         """What a row has that the expression finds; an empty match does not count."""
         pane, row = self.player.place(step)
         item = self.player.item(pane, row)
@@ -118,7 +118,7 @@ class Channels(RowIndex):
             return found
         return next((one for piece in self._panes[pane].at(step) if (one := _match_in(piece, regex))), None)
 
-    def _match_in_bytes(self, regex: re.Pattern[str], read: int) -> str | None:
+    def _match_in_bytes(self, regex: Pattern, read: int) -> str | None:
         data, start, end = self.player.data, self.player.starts[read], self.player.read_end(read)
         low = max(0, start - WINDOW)
         while low and data[low] & 0xC0 == 0x80 and low > start - WINDOW - 4:
@@ -130,12 +130,12 @@ class Channels(RowIndex):
         return None
 
 
-def _match_in(piece: Piece, regex: re.Pattern[str]) -> str | None:
+def _match_in(piece: Piece, regex: Pattern) -> str | None:
     """A match that ends inside the piece; what comes after it is not known yet."""
     text, start, end = piece
     for match in regex.finditer(text, max(0, start - WINDOW), end):
         if match[0] and match.end() > start:
-            return match[0]
+            return str(match[0])
     return None
 
 

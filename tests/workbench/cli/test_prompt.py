@@ -17,7 +17,6 @@ import pytest
 from tests.support.streams import JSON, tool
 from tests.support.tiers import only_exhaustive
 from transformer import BUILTIN_TEMPLATES, prompt_for, transform_request
-from workbench.analysis import requests as costs
 from workbench.analysis.requests import Cost, tool_costs
 from workbench.cli.main import main
 from workbench.tape.format import Tape, dump_tape, make_header
@@ -186,7 +185,7 @@ def test_sixty_tools_cost_no_more_than_their_number(dialect: str, monkeypatch: p
         rendered.append(len(listed))
         return prompt_for(listed, *more)
 
-    monkeypatch.setattr(costs, "prompt_for", counted)
+    monkeypatch.setattr("workbench.rendering.prompt_for", counted)
     found = tool_costs(tools, dialect, True, None)
     assert len({cost.characters for cost in found}) == 1
     assert len(prompt_for(tools, dialect)) - found[0].characters == len(prompt_for(tools[1:], dialect))

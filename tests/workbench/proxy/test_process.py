@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -145,6 +146,21 @@ def test_a_library_that_cannot_be_written_costs_no_answer(tmp_path: Path):
         assert health.status_code == 503
         assert health.json()["tapes"]["writable"] is False and "file" in health.json()["tapes"]["problem"]
         wait_for(lambda: bench.client.get("/health").json()["tapes"]["lost_lines"] > 0, "the loss is counted")
+
+
+def test_a_library_that_is_deleted_comes_back(fresh: Bench):
+    """With the registration, so that screens find the proxy again, and with an index."""
+    library = fresh.proxy.library
+    fresh.ask(stream(stream_of(CALL)))
+    fresh.tape()
+    shutil.rmtree(library)
+    wait_for(lambda: list(library.glob("proxies/*.json")), "it is registered again")
+    (again,) = registered(library)
+    assert (again.url, again.pid) == (fresh.proxy.url, fresh.proxy.process.pid)
+    fresh.ask(stream(stream_of(CALL)))
+    wait_for(lambda: len(list(library.glob("tapes/*/*.jsonl"))) == 1, "tapes are written again")
+    wait_for((library / "library.sqlite").exists, "there is an index again")
+    assert fresh.client.get("/health").json()["tapes"]["index_problem"] is None
 
 
 def test_dead_proxies_are_tidied_away(fresh: Bench, tmp_path: Path):

@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 from tests.support.project import ROOT
+from workbench.errors import UserError
 from workbench.library.query import Library
 from workbench.library.summary import Row
 from workbench.recording import tapewriter
@@ -567,10 +568,41 @@ def test_a_broken_index_stops_no_tape(recorder: MakeRecorder, tmp_path: Path):
     one = recorder()
     recording = one.begin(header())
     recording.end(1, "done")
-    wait_for(lambda: one.index_problem)
+    wait_for((tmp_path / "library" / "library.sqlite.damaged").exists)
+    wait_for(lambda: one.index_problem is None)
+    with Library(tmp_path / "library") as library:
+        wait_for(library.rows)
     assert one.close()
     assert (one.problem, read_tape(recording.path).complete) == (None, True)
-    assert (tmp_path / "library" / "library.sqlite").read_bytes().startswith(b"this is no database")
+    aside = tmp_path / "library" / "library.sqlite.damaged"
+    assert aside.read_bytes().startswith(b"this is no database")
+
+
+@pytest.mark.parametrize("loss", ["deleted", "broken"])
+def test_an_index_that_is_lost_meanwhile_is_made_again(recorder: MakeRecorder, tmp_path: Path, loss: str):
+    """All of it, and without a restart or another exchange."""
+    index = tmp_path / "library" / "library.sqlite"
+    one = recorder()
+    for _ in range(3):
+        one.begin(header()).end(1, "done")
+    wait_for(index.exists)
+    with Library(tmp_path / "library") as library:
+        wait_for(lambda: len(library.rows()) == 3)
+    if loss == "deleted":
+        index.unlink()
+    else:
+        other = index.with_name("new")
+        other.write_bytes(b"this is no database" * 1000)
+        other.replace(index)
+
+    def rows() -> int:
+        try:
+            with Library(tmp_path / "library") as library:
+                return len(library.rows())
+        except UserError:
+            return 0
+
+    wait_for(lambda: rows() == 3)
 
 
 def test_a_value_that_cannot_be_recorded_costs_only_itself(recorder: MakeRecorder, tmp_path: Path):

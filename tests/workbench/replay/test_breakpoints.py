@@ -425,3 +425,12 @@ def test_a_tape_that_grows_while_it_is_searched():
     player.add([read_line(500, stream_of("at last\n<read_file>\n<path>a</path>\n</read_file>"))])
     seen = [str(hit.breakpoint) for hit in search if hit is not None]
     assert seen == ["held>5s", "client:at last", "tool:read_file"]
+
+
+def test_an_expression_that_never_ends_is_given_up_and_told():
+    """It may have come with somebody's marks."""
+    line = "client:(a|aa)+$"
+    player = live(read_line(0.1, stream_of("a" * 4_000 + "?", 9_000)))
+    first, *others = all_hits(player, [line])
+    assert first.words == f"breakpoint {line}: it takes too long on this text and is not looked for any more"
+    assert others == []

@@ -16,9 +16,10 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Static, TextArea
 
-from transformer.request.prompt import TemplateFailed, prompt_for
+from transformer import TemplateFailed
 from workbench.errors import UserError
 from workbench.proxy.registration import Resend, Sent, resend
+from workbench.rendering import check
 from workbench.ui.background import in_background
 from workbench.ui.display import content
 from workbench.ui.requestfacts import RequestFacts, template_of
@@ -233,12 +234,12 @@ def check_body(text: str) -> tuple[str | None, str]:
 def check_template(text: str, dialect: str, tools: Any) -> tuple[str | None, str]:
     """The same for a prompt template."""
     try:
-        prompt = prompt_for(tools if isinstance(tools, list) else [], dialect, text)
+        size = check(tools if isinstance(tools, list) else [], dialect, text)
     except TemplateFailed as failure:
         return f"line {failure.line}: {failure.reason}", ""
     except Exception as error:
         return f"this cannot be filled: {error}", ""
-    return None, f"makes a prompt of {len(prompt):,} characters; ctrl+s sends it"
+    return None, f"makes a prompt of {size:,} characters; ctrl+s sends it"
 
 
 MOST = 400_000  # characters that can be edited without the screen becoming slow

@@ -1,0 +1,42 @@
+"""Expressions that others wrote cannot freeze us."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from workbench.errors import UserError
+from workbench.patterns import LIMIT, Pattern, TooSlow
+
+
+@pytest.mark.parametrize("source", ["(a+)+$", "(a|aa)+$", "(a*)*b", r"(\w+\s?)+!", "(?:a?){60}a{60}b"])
+def test_it_is_given_up_in_time(source: str):
+    pattern = Pattern(source)
+    started = time.monotonic()
+    try:
+        list(pattern.finditer("a" * 5_000 + "?"))
+    except TooSlow:
+        assert pattern.given_up
+    assert time.monotonic() - started < 10 * LIMIT
+    if pattern.given_up:
+        assert list(pattern.finditer("aaaa")) == []
+
+
+def test_the_classic_one_is_too_slow():
+    with pytest.raises(TooSlow):
+        list(Pattern("(a|aa)+$").finditer("a" * 5_000 + "?"))
+
+
+def test_ordinary_ones_find():
+    assert [match[0] for match in Pattern("src/[a-z]+").finditer("src/main and src/b")] == [
+        "src/main",
+        "src/b",
+    ]
+    assert [match.start() for match in Pattern("^b").finditer("a\nb")] == [2]
+
+
+@pytest.mark.parametrize("source", ["(", "[a", "a" * 2_000, "*", "(?P<a>x)(?P<a>"])
+def test_what_is_not_one_is_told(source: str):
+    with pytest.raises(UserError, match="regular expression"):
+        Pattern(source)
