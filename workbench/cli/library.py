@@ -118,6 +118,8 @@ def tape_table(rows: Sequence[Row], width: int | None) -> Iterator[list[Painted]
     """Lines of cells; `width` None means as wide as they are."""
     judged = [verdict(facts_of_row(row)) for row in rows]
     cells = [_cells(row, said) for row, said in zip(rows, judged, strict=True)]
+    if not any(row.chat for row in rows):  # most upstreams keep none
+        cells = [{name: text for name, text in row.items() if name != "chat"} for row in cells]
     widths = _widths(cells, width)
     yield [Painted(_joined({name: name for name in widths}, widths))]
     for said, texts in zip(judged, cells, strict=True):
@@ -140,7 +142,7 @@ def _widths(cells: Sequence[dict[str, str]], width: int | None) -> dict[str, int
         return widths
     least = {name: min(natural, _LEAST.get(name, natural)) for name, natural in widths.items()}
     for name in _SPARE:
-        if _total(least) > width:
+        if name in least and _total(least) > width:
             del least[name], widths[name]
     while _total(widths) > width:
         name = max(widths, key=lambda name: widths[name] - least[name])

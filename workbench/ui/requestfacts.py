@@ -150,6 +150,11 @@ def headers_sheet(player: Player) -> Document:
     address = FactSheet().fact("method", header.get("method")).fact("path", header.get("path"))
     address.fact("upstream", header.get("upstream")).fact("url", header.get("url"))
     address.fact("session", header.get("session")).fact("id", header.get("id"))
+    chain = player.end.value.get("chat") if player.end is not None else None
+    if isinstance(chain, Mapping):  # upstream keeps the conversation
+        address.fact("chat", chain.get("id")).fact("turn", chain.get("turn"))
+        address.fact("parent", chain.get("parent") or "none: the chat begins here")
+        address.fact("answer", chain.get("response"))
     return Stack([("the exchange", address), *((name, _facts(found)) for name, found in parts)])
 
 

@@ -374,6 +374,11 @@ def test_the_table(stocked: Path, capfdbinary: pytest.CaptureFixture[bytes]):
     assert "– cancelled" in lines[0]
 
 
+def test_the_chat_that_an_upstream_keeps_has_a_column_where_there_is_one():
+    lines = ["".join(piece.text for piece in line) for line in tape_table([Row("p", "i", chat="c-17")], None)]
+    assert "chat" in lines[0].split() and "c-17" in lines[1].split()
+
+
 @pytest.mark.parametrize("width", [200, 140, 120, 100, 80, 60, 40])
 def test_the_table_is_no_wider_than_the_terminal(stocked: Path, width: int):
     with Library(stocked) as library:
@@ -498,7 +503,7 @@ def test_what_is_no_moment(text: str):
 def test_an_index_of_the_first_version_is_brought_up_to_date(tmp_path: Path):
     put(tmp_path, row(1, model="old"))
     db = sqlite3.connect(tmp_path / "library.sqlite")
-    for column in ("try_id", "prompt"):
+    for column in ("try_id", "prompt", "chat"):
         db.execute(f"ALTER TABLE tapes DROP COLUMN {column}")
     db.execute("PRAGMA user_version = 1")
     db.commit()
