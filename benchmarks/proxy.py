@@ -1,23 +1,24 @@
-"""What the proxy costs a stream: throughput, and how much later a chunk arrives.
+"""What the proxy costs a stream, beside a relay that only copies bytes and beside what people use instead.
 
-    python benchmarks/proxy.py [rounds]
+    python -m benchmarks proxy [--rounds 5] [--json FILE] [--svg FILE] [--peers]
 
-The same load goes straight to upstream, through a relay that only copies bytes, through one made of the
-proxy's own parts without transformer and recorder, and through `workbench serve`, which converts and records.
-All of them take turns in each round, and the median of the rounds counts: a busy machine slows all alike.
+The same load goes through every relay that is installed, all of them in turns within a round; what counts
+is the ratio to the copying relay within that round, and of the rounds the median: a busy machine slows all
+alike. The requests offer a tool; `workbench serve` converts roo-xml and records. GOALS has what is wanted.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
+import psutil
 import uvloop
 
 # This file's own folder would hide the package of the same name.
@@ -25,84 +26,140 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)
 
 from benchmarks.load import Load, Measured, measure, upstream  # noqa: E402
-from tests.support.proxies import running_proxy  # noqa: E402
+from benchmarks.proxies import HOW_TO_INSTALL, cpu_seconds, installed, resident_bytes, running  # noqa: E402
+from benchmarks.report import bars, table, write_json  # noqa: E402
 
-PACED = (Load(1, 400, 0.005), Load(20, 80, 0.02), Load(200, 50, 0.1))
-FAST = (Load(1, 40_000), Load(20, 2_000), Load(200, 200))
-WAYS = ("direct", "tcp", "http", "proxy")
-# Of the relay made of the same parts: so much of its throughput, and so many times its delay.
-LEAST_RATE, MOST_DELAY = 0.25, 4.0
+FAST = {1: Load(1, 20_000), 16: Load(16, 1_250), 64: Load(64, 320)}
+PACED = {"4 x 100/s": Load(4, 200, 0.01), "64 x 25/s": Load(64, 75, 0.04)}
+FIRST = Load(1, 1)
+FIRSTS = 40
+BASE, OURS = "relay", "workbench"
+# (measurement, whether more is better, the goal as ratio to the copying relay)
+GOALS = {
+    "chunks/s, 1 stream": (True, 0.7),
+    "chunks/s, 16 streams": (True, 0.7),
+    "chunks/s, 64 streams": (True, 0.5),
+    "p50, 4 x 100/s": (False, 2.0),
+    "p99, 4 x 100/s": (False, 3.0),
+    "p50, 64 x 25/s": (False, 2.0),
+    "p99, 64 x 25/s": (False, 4.0),
+    "CPU, fast": (False, 4.0),
+    "CPU, paced": (False, 4.0),
+    "first byte": (False, 5.0),
+}
 
 
-@contextmanager
-def relay(kind: str, port: int) -> Iterator[int]:
-    """A relay of benchmarks/relays.py in a process of its own; its port."""
-    command = [sys.executable, str(ROOT / "benchmarks" / "relays.py"), kind, str(port)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    try:
-        yield int(process.stdout.readline())
-    finally:
-        process.kill()
-        process.wait()
+@dataclass
+class Relay:
+    """One relay under test: where it listens, and what each round gave."""
+
+    name: str
+    port: int
+    process: psutil.Process
+    rounds: list[dict[str, float]] = field(default_factory=list)
+
+    async def round(self) -> None:
+        values: dict[str, float] = {}
+        values["first byte"] = median([(await measure(self.port, FIRST)).begun * 1e3 for _ in range(FIRSTS)])
+        cpu = chunks = 0.0
+        for streams, load in FAST.items():
+            spent, measured = await self._measured(load)
+            values[f"chunks/s, {streams} stream{'s' if streams > 1 else ''}"] = measured.rate
+            cpu, chunks = cpu + spent, chunks + measured.chunks
+        values["CPU, fast"] = cpu / chunks * 1e4
+        cpu = chunks = 0.0
+        for pace, load in PACED.items():
+            spent, measured = await self._measured(load)
+            values[f"p50, {pace}"], values[f"p99, {pace}"] = measured.percentile(50), measured.percentile(99)
+            cpu, chunks = cpu + spent, chunks + measured.chunks
+        values["CPU, paced"] = cpu / chunks * 1e4
+        self.rounds.append(values)
+
+    async def _measured(self, load: Load) -> tuple[float, Measured]:
+        before = cpu_seconds(self.process)
+        measured = await measure(self.port, load)
+        await asyncio.sleep(0.1)  # what it still writes down belongs to it
+        return cpu_seconds(self.process) - before, measured
 
 
-async def main(rounds: int) -> int:
+async def main(options: argparse.Namespace) -> int:
+    names = [name for name in installed() if not options.only or name in (BASE, *options.only)]
     server, port = await upstream()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="workbench-bench.")))
-        url = f"http://127.0.0.1:{port}/v1"
-        # The event loop must go on while the proxy starts: it asks upstream whether it is there.
-        proxy = await asyncio.to_thread(stack.enter_context, running_proxy(folder, url, "roo-xml"))
-        ports = {
-            "direct": port,
-            "tcp": stack.enter_context(relay("tcp", port)),
-            "http": stack.enter_context(relay("http", port)),
-            "proxy": int(proxy.base.rsplit(":", 1)[1]),
-        }
-        for way in WAYS:
-            await measure(ports[way], Load(10, 50))  # caches and connections are warm from here on
-        good = [await compare(ports, load, rounds) for load in (*PACED, *FAST)]
+        relays = []
+        for name in names:
+            # The event loop must go on while a relay starts: it may ask upstream whether it is there.
+            started = await asyncio.to_thread(stack.enter_context, running(name, folder, port))
+            relays.append(Relay(name, *started))
+            await measure(started[0], Load(10, 50))  # caches and connections are warm from here on
+        for number in range(options.rounds):
+            for relay in relays:
+                print(
+                    f"round {number + 1} of {options.rounds}: {relay.name}",
+                    end="    \r",
+                    file=sys.stderr,
+                    flush=True,
+                )
+                await relay.round()
+        memory = {relay.name: resident_bytes(relay.process) / 1e6 for relay in relays}
     server.close()
-    print(
-        f"wanted, compared with http: at least {LEAST_RATE} of its rate, at most {MOST_DELAY} times its delay"
-    )
-    print("reached" if all(good) else "NOT REACHED")
-    return int(not all(good))
+    return tell(relays, memory, options)
 
 
-async def compare(ports: dict[str, int], load: Load, rounds: int) -> bool:
-    """One load through every way, as lines of a table; whether the proxy is good enough."""
-    results: dict[str, list[Measured]] = {way: [] for way in WAYS}
-    for _ in range(rounds):
-        for way in WAYS:
-            results[way].append(await measure(ports[way], load))
-    pace = f"one every {load.gap * 1000:.0f} ms" if load.gap else "as fast as they are taken"
-    print(f"{load.streams} streams, {load.chunks} chunks each, {pace}")
-    return (compare_delays if load.gap else compare_rates)(results)
-
-
-def compare_delays(results: dict[str, list[Measured]]) -> bool:
-    p50 = {way: median(one.percentile(50) for one in results[way]) for way in WAYS}
-    p99 = {way: median(one.percentile(99) for one in results[way]) for way in WAYS}
-    begun = {way: median(one.begun for one in results[way]) for way in WAYS}
-    for way in WAYS:
-        print(
-            f"  {way:7} p50 {p50[way]:6.2f} ms, {p50[way] / p50['tcp']:5.2f}x tcp"
-            f"   p99 {p99[way]:6.2f} ms, {p99[way] / p99['tcp']:5.2f}x tcp"
-            f"   added {p50[way] - p50['direct']:5.2f}, {p99[way] - p99['direct']:6.2f} ms"
-            f"   all begun in {begun[way]:.2f} s",
-            flush=True,
+def tell(relays: list[Relay], memory: dict[str, float], options: argparse.Namespace) -> int:
+    base = next(relay for relay in relays if relay.name == BASE)
+    ratios = {
+        relay.name: {
+            what: median(
+                ours[what] / theirs[what] for ours, theirs in zip(relay.rounds, base.rounds, strict=True)
+            )
+            for what in GOALS
+        }
+        for relay in relays
+    }
+    head = ["ratio to the relay", *(relay.name for relay in relays), "wanted"]
+    rows = [
+        [what, *(f"{ratios[relay.name][what]:.2f}" for relay in relays), f"{'>=' if more else '<='} {goal:g}"]
+        for what, (more, goal) in GOALS.items()
+    ]
+    rows.append(["memory, MB", *(f"{memory[relay.name]:.0f}" for relay in relays), "<= 80"])
+    print(table(head, rows))
+    missed = [
+        what
+        for what, (more, goal) in GOALS.items()
+        if (ratios[OURS][what] < goal if more else ratios[OURS][what] > goal)
+    ]
+    print(f"not reached: {', '.join(missed)}" if missed else "all reached")
+    if options.json:
+        medians = {r.name: {what: median(one[what] for one in r.rounds) for what in GOALS} for r in relays}
+        write_json(
+            options.json,
+            {"ratios": ratios, "medians": medians, "memory_mb": memory, "rounds": options.rounds},
         )
-    return max(p50["proxy"] / p50["http"], p99["proxy"] / p99["http"]) <= MOST_DELAY
+    if options.svg:
+        groups = {what: {name: values[what] for name, values in ratios.items()} for what in GOALS}
+        options.svg.write_text(
+            bars("As ratio to a relay that only copies bytes", groups, "x"), encoding="utf-8"
+        )
+    return int(bool(missed))
 
 
-def compare_rates(results: dict[str, list[Measured]]) -> bool:
-    rates = {way: median(one.rate for one in results[way]) for way in WAYS}
-    for way in WAYS:
-        print(f"  {way:7} {rates[way]:7.0f} chunks/s, {rates[way] / rates['tcp']:5.2f}x tcp", flush=True)
-    return rates["proxy"] / rates["http"] >= LEAST_RATE
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", nargs="*", help="these relays, and the copying one")
+    parser.add_argument("--json", type=Path, help="write the numbers here")
+    parser.add_argument("--svg", type=Path, help="write a chart here")
+    parser.add_argument("--peers", action="store_true", help="say how to install what it is measured beside")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
-    sys.exit(uvloop.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 3)))
+    asked = arguments()
+    if asked.peers:
+        print(HOW_TO_INSTALL)
+        sys.exit(0)
+    sys.exit(uvloop.run(main(asked)))

@@ -262,6 +262,27 @@ def prompt_command(
     raise typer.Exit(prompt(request, dialect, template, switches or [], out, builtin))
 
 
+@app.command("compare")
+def compare_command(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="A [B]", show_default=False, help="Tapes, captures, or ids of exchanges."),
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--with", metavar="KEY=VALUE", help="dialect=… or a switch: A against A with this."),
+    ] = None,
+    library: LibraryOption = None,
+) -> None:
+    """Show two exchanges beside each other: prompt, message, calls and rows, and where they first differ.
+
+    Without a terminal the differences are printed; the exit code is then 0 when both say the same, else 1.
+    """
+    from workbench.cli.compare import compare_exchanges
+
+    raise typer.Exit(compare_exchanges(files or [], changes or [], library))
+
+
 @app.command("try")
 def try_command(
     tapes: Annotated[

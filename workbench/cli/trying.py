@@ -32,7 +32,7 @@ from workbench.lab.statistics import Table, tabulate
 from workbench.lab.store import Try, create_try, open_try
 from workbench.lab.suite import SUFFIX, TIMES, plan_of, read_suite, write_suite
 from workbench.lab.trials import JOBS, Budget, Ending, Trials, proxy_for
-from workbench.library.query import Filter, Library
+from workbench.library.query import Library, tape_of
 from workbench.library.summary import Row
 from workbench.proxy.registration import ProxyConnection
 from workbench.recording.redaction import Redaction, check_patterns
@@ -174,18 +174,10 @@ def _tapes(wanted: Wanted, settings: Settings) -> list[Path]:
         elif path.exists() or "/" in name or "." in name:
             found.append(path)
         else:
-            found.append(_by_id(settings.library, name))
+            found.append(tape_of(settings.library, name))
     if wanted.where is not None:
         found += _fitting(settings.library, wanted.where)
     return found
-
-
-def _by_id(library: Path, id: str) -> Path:
-    with Library(library) as opened:
-        rows = opened.rows(Filter(id=id))
-    if not rows:
-        raise UserError(f"there is neither a file {id!r} nor an exchange of that id in {library}")
-    return library / rows[0].path
 
 
 def _fitting(library: Path, text: str) -> list[Path]:

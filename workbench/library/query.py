@@ -123,6 +123,15 @@ class Library:
         self.close()
 
 
+def tape_of(library: Path, id: str) -> Path:
+    """The tape of an exchange, by its id."""
+    with Library(library) as opened:
+        rows = opened.rows(Filter(id=id))
+    if not rows:
+        raise UserError(f"there is no exchange {id!r} in {library}")
+    return library / rows[0].path
+
+
 def _where(wanted: Filter) -> tuple[str, dict[str, Any]]:
     tests, values = [], {}
     for name in ("model", "upstream", "dialect", "session", "id"):

@@ -20,9 +20,11 @@ from workbench.config.settings import Flags
 from workbench.demo.launch import Demo
 from workbench.errors import UserError
 from workbench.proxy.process import ChildError, ProcessExit
+from workbench.replay.player import Player
 from workbench.replay.sources import Compose, Replayable
 from workbench.text import visible_text
 from workbench.ui.display import LONGEST, ControlFilter
+from workbench.ui.screens.compare import CompareScreen
 from workbench.ui.screens.edit import RewriteScreen
 from workbench.ui.screens.problem import ProblemScreen, proxy_died
 from workbench.ui.screens.replay import ReplayScreen
@@ -185,6 +187,21 @@ class ReplayApp(WorkbenchApp):
                 replayables = [*self._replayables, replayable]
                 self.push_screen(ReplayScreen(replayables, len(self._replayables), pasted=True))
             return
+
+
+class CompareApp(WorkbenchApp):
+    """Two exchanges beside each other, and nothing else."""
+
+    def __init__(self, left: Player, right: Player, titles: Sequence[str]) -> None:
+        super().__init__(Path())
+        self._compared = left, right, titles
+
+    def begin(self) -> None:
+        self.push_screen(CompareScreen(*self._compared), lambda _: self.exit(0))
+
+
+def run_compare(left: Player, right: Player, titles: Sequence[str]) -> int:
+    return CompareApp(left, right, titles).run() or 0
 
 
 def run_live(flags: Flags) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.explanations import TOOLS, played, sample, why_of, whys
-from tests.support.samples import every_sample, some_samples
+from tests.support.samples import some_samples
 from tests.support.streams import chunk, sse
 from transformer import DIALECTS, Delta, Finding, Transition
 from transformer.answer.conformance import RULES, Check
@@ -246,7 +246,7 @@ def test_a_finding_is_explained_alike_however_the_bytes_are_cut(path: Path):
         assert other == whole
 
 
-@every_sample
+@some_samples(8)
 def test_every_row_has_sentences_that_end(path: Path):
     for item, why in whys(sample(path)):
         assert why.title and why.sentences, item

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.samples import every_sample, some_samples
+from tests.support.samples import some_samples
 from tests.support.streams import chunk, message, sse
 from tests.support.variants import cuts, play, play_bytes, played_file, streams, varied
 from workbench.analysis.variants.changes import Change, Cut, Merge, Split
@@ -89,7 +89,7 @@ def outcome(player: Player) -> object:
     return player.completion, [(finding.code, finding.message) for finding in player.findings]
 
 
-@every_sample
+@some_samples(8)
 def test_the_cut_of_reads_does_not_matter(path: Path):
     before = played_file(path)
     changes: list[Change] = [Merge(read) for read in range(0, before.reads - 1, 3)]

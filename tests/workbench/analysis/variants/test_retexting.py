@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.samples import every_sample
+from tests.support.samples import some_samples
 from tests.support.streams import chunk, message, sse, stream_of
 from tests.support.variants import (
     TOOLS,
@@ -68,7 +68,7 @@ def test_any_change_of_any_stream(data: bytes, places: list[int], draw: st.DataO
     check(before, varied(before, *hunks), wanted)
 
 
-@every_sample
+@some_samples(8)
 def test_every_sample(path: Path):
     before = played_file(path)
     dice = random.Random(path.stem)

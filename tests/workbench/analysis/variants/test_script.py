@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.samples import every_sample
+from tests.support.samples import some_samples
 from tests.support.streams import chunk, message, sse
 from tests.support.variants import TOOLS, play, played, played_file
 from workbench.analysis.variants.changes import Change, Cut, Merge, Offer, Switch
@@ -52,7 +52,7 @@ def check(before: Player) -> None:
     assert all(marks.first is None for marks in changed_rows(before, after))
 
 
-@every_sample
+@some_samples(8)
 def test_every_sample(path: Path):
     check(played_file(path))
 

@@ -1,0 +1,108 @@
+"""How many functions a delta and a request cost: the same on every machine, so a change is seen at once.
+
+    python -m benchmarks counts [--write]
+
+Counted are calls of functions (Python's and C's) and objects that stay, for a delta of prose and one of a
+value in every dialect, and calls for a request of a session. `benchmarks/budget.json` holds what was counted
+last; a test compares. A change that costs more on purpose writes the budget anew with --write.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[0] = str(ROOT)
+
+from benchmarks.request import request  # noqa: E402
+from benchmarks.transformer import WRITE, answer, events, measured, value  # noqa: E402
+from tests.support.cost import calls_made  # noqa: E402
+from transformer import StreamTransformer, transform_request  # noqa: E402
+
+BUDGET = ROOT / "benchmarks" / "budget.json"
+_DELTAS = 200
+_SLACK = 1.1  # so much more is not worth a person's time
+
+
+def counted() -> dict[str, dict[str, float]]:
+    """Everything that the budget is about."""
+    found = {dialect: of_dialect(dialect) for dialect in measured()}
+    return found | {"request": {"calls": calls_of_request()}}
+
+
+def of_dialect(dialect: str) -> dict[str, float]:
+    prose = list(events("The answer has many words. " * 80))[:_DELTAS]
+    called = list(events(answer(dialect, value(_DELTAS * 8))))
+    inside = called[len(called) // 3 :][:_DELTAS]
+    return {
+        "calls for a delta of prose": _calls(dialect, [], prose),
+        "calls for a delta of a value": _calls(dialect, called[: len(called) // 3], inside),
+        "objects kept for a delta": _kept(dialect, called[: len(called) // 3], inside),
+    }
+
+
+def calls_of_request() -> float:
+    """For the next turn of a session whose tools are known."""
+    transform_request(request(3), dialect="roo-xml", policy={"tools": "inject"})
+    body = request(4)
+    return calls_made(lambda: transform_request(body, dialect="roo-xml", policy={"tools": "inject"}))
+
+
+def over_budget(found: dict[str, dict[str, float]], budget: dict[str, dict[str, float]]) -> list[str]:
+    """What costs more than it did, and what the budget does not know."""
+    return [
+        f"{name}, {what}: {count:g}, the budget has {budget.get(name, {}).get(what, 0):g}"
+        for name, counts in found.items()
+        for what, count in counts.items()
+        if count > budget.get(name, {}).get(what, 0) * _SLACK + 1
+    ]
+
+
+def _calls(dialect: str, before: list[bytes], reads: list[bytes]) -> float:
+    return round(calls_made(_feeding(dialect, before, reads)) / len(reads), 1)
+
+
+def _kept(dialect: str, before: list[bytes], reads: list[bytes]) -> float:
+    work = _feeding(dialect, before, reads)
+    gc.collect()
+    blocks = sys.getallocatedblocks()
+    work()
+    gc.collect()
+    return round((sys.getallocatedblocks() - blocks) / len(reads), 1)
+
+
+def _feeding(dialect: str, before: list[bytes], reads: list[bytes]) -> Callable[[], None]:
+    transformer = StreamTransformer(dialect, tools=[WRITE], records="findings")
+    for read in (*before, *reads[:20]):
+        transformer.feed(read)
+
+    def work() -> None:
+        for read in reads[20:]:
+            transformer.feed(read)
+
+    return work
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--write", action="store_true", help="make this the budget")
+    options = parser.parse_args()
+    found = counted()
+    for name, counts in found.items():
+        print(f"{name:18}", "   ".join(f"{what} {count:g}" for what, count in counts.items()))
+    if options.write:
+        BUDGET.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    problems = over_budget(found, json.loads(BUDGET.read_text(encoding="utf-8")))
+    print("\n".join(problems) or "within the budget")
+    return int(bool(problems))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
