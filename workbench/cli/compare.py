@@ -25,7 +25,7 @@ def compare_exchanges(files: Sequence[str], changes: Sequence[str], library: str
     if len(files) != (1 if changes else 2):
         raise UserError(
             "compare two exchanges, `workbench compare A B`, or one with a change of it,\n"
-            "`workbench compare A --with dialect=qwen3-coder --with malformed=repair`"
+            "`workbench compare A --with dialect=NAME --with malformed=repair`"
         )
     names = [_file(name, library) for name in files]
     left = opened(names[0], Wishes())
