@@ -240,7 +240,9 @@ def detect_command(
 def prompt_command(
     request: Annotated[
         str | None,
-        typer.Argument(metavar="REQUEST|-", show_default=False, help="A request body (JSON), or a tape."),
+        typer.Argument(
+            metavar="REQUEST|DIALECT|-", show_default=False, help="A request body (JSON), or a tape."
+        ),
     ] = None,
     dialect: TapeDialectOption = None,
     template: Annotated[
@@ -250,16 +252,16 @@ def prompt_command(
     out: Annotated[
         Show, typer.Option("--out", help="The whole body, its system message, what was changed.")
     ] = "body",
-    builtin: Annotated[
-        str | None, typer.Option("--template", metavar="DIALECT", help="Print the built-in template instead.")
-    ] = None,
+    template_only: Annotated[
+        bool, typer.Option("--template", help="Print the template instead: of a tape, or of a DIALECT.")
+    ] = False,
 ) -> None:
     """Show what a request becomes on its way to the model.
 
     Sizes, what each tool costs and findings go to standard error. The exit code is 0 when all is well, 1 when
     there was a finding of level error (a template that fails is one), 2 for bad usage or an unreadable file.
     """
-    raise typer.Exit(prompt(request, dialect, template, switches or [], out, builtin))
+    raise typer.Exit(prompt(request, dialect, template, switches or [], out, template_only))
 
 
 @app.command("compare")

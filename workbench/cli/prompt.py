@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from transformer.dialects import EXAMPLE, find_dialect
+from transformer.dialects import DIALECTS, EXAMPLE, find_dialect
 from transformer.records import Finding
 from transformer.request.prompt import BUILTIN_TEMPLATES
 from transformer.request.request import transform_request
@@ -21,6 +21,7 @@ from workbench.cli.output import (
 )
 from workbench.config.reading import read_settings
 from workbench.errors import UserError
+from workbench.files import resolve
 from workbench.rendering import converted
 from workbench.tape.inputs import is_tape, parse_json, read_bytes, read_file, read_input
 from workbench.tape.recipe import Recipe, Wishes, chat_request, known_dialect, make_recipe, read_switches
@@ -35,11 +36,11 @@ def prompt(
     template_file: str | None,
     switches: Sequence[str],
     out: Show,
-    builtin: str | None,
+    template_only: bool,
 ) -> int:
     """Convert and print; the exit code is 1 when there was a finding of level error."""
-    if builtin is not None:
-        return _print_template(builtin, file)
+    if template_only:
+        return _print_template(file)
     if file is None:
         raise UserError(
             "which request? Give a JSON file with a request body, as in\n"
@@ -64,14 +65,18 @@ def prompt(
     return int(any(finding.level == "error" for finding in findings))
 
 
-def _print_template(dialect: str, file: str | None) -> int:
-    if file is not None:
-        raise UserError("--template prints a template and reads no request; leave one of the two out")
-    template = find_dialect(known_dialect(dialect)).template
+def _print_template(name: str | None) -> int:
+    """Of a tape the one that was used, of a dialect the built-in one."""
+    if name is not None and name not in DIALECTS and resolve(name).is_file():
+        _, header = _request(name)
+        recorded = _recorded(header)
+        if recorded is not None:
+            write(recorded.encode("utf-8"))
+            return 0
+        name = make_recipe(header, Wishes()).dialect
+    template = find_dialect(known_dialect(name)).template
     if template is None:
-        raise UserError(
-            f"there is no template for {dialect!r}; there is one for {', '.join(BUILTIN_TEMPLATES)}"
-        )
+        raise UserError(f"there is no template for {name!r}; there is one for {', '.join(BUILTIN_TEMPLATES)}")
     write(template.encode("utf-8"))
     return 0
 

@@ -204,6 +204,18 @@ def test_costs_of_odd_requests():
 # Templates
 
 
+def test_the_template_of_a_tape(run: RunCommand):
+    header = {"tape": 1, "dialect": "roo-xml", "request": {"messages": []}}
+    for name, template, printed in (
+        ("own.jsonl", {"template": "mine: {{ tools }}"}, "mine: {{ tools }}"),
+        ("none.jsonl", {}, BUILTIN_TEMPLATES["roo-xml"]),
+        ("named.jsonl", {"template": "qwen3-coder"}, BUILTIN_TEMPLATES["qwen3-coder"]),
+    ):
+        Path(name).write_text(json.dumps(header | template) + "\n")
+        code, out, _ = run(name, "--template")
+        assert (code, out.decode()) == (0, printed)
+
+
 @pytest.mark.parametrize("dialect", BUILTIN_TEMPLATES)
 def test_a_template_can_be_printed_edited_and_used(run: RunCommand, dialect: str):
     code, out, err = run("--template", dialect)
@@ -273,7 +285,7 @@ def test_findings_of_level_error_are_the_exit_code(run: RunCommand):
             ["--template", "passthrough"],
             "there is no template for 'passthrough'; there is one for roo-xml, qwen3-coder, kimi-k2",
         ),
-        (["--template", "roo-xml", "request.json"], "--template prints a template and reads no request"),
+        (["--template"], "which dialect does the model speak?"),
     ],
 )
 def test_mistakes_are_said_and_exit_with_2(run: RunCommand, args: list[str], said: str):

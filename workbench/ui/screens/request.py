@@ -24,6 +24,7 @@ from workbench.ui.requestfacts import (
     tools_sheet,
 )
 from workbench.ui.screens.edit import EditScreen
+from workbench.ui.screens.promptlab import PromptLab
 from workbench.ui.screens.view import ViewScreen, pane_bindings
 from workbench.ui.widgets.diffview import Difference, folded
 from workbench.ui.widgets.document import FactSheet, Prose
@@ -53,6 +54,8 @@ class RequestScreen(ViewScreen[Resent]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("e", "edit", "Edit and resend", id="request.edit",
                 tooltip="Change the body or the prompt template and send it again"),
+        Binding("p", "prompt", "Prompt lab", id="request.prompt",
+                tooltip="Edit the prompt template and see what it renders to while you type"),
         Binding("d", "fold", "Fold equal", id="request.fold",
                 tooltip="Show only what differs, or all lines"),
         *pane_bindings(*_NAMES),
@@ -123,6 +126,12 @@ class RequestScreen(ViewScreen[Resent]):
         self.folds = not self.folds
         self._show_difference()
         self.action_pane(0)
+
+    def action_prompt(self) -> None:
+        if self.facts is None:
+            self.notify("no request is on this tape, so there is nothing to render", severity="warning")
+        else:
+            self.app.push_screen(PromptLab(self.player.header))
 
     def action_edit(self) -> None:
         if self.facts is None:

@@ -1,0 +1,75 @@
+"""The prompt lab on the screen: live rendering, mistakes, the built-in template, saving."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.support.project import SAMPLES
+from tests.support.screens import text_of
+from workbench.lab.templates import builtin_template
+from workbench.tape.format import read_tape
+from workbench.ui.app import WorkbenchApp
+from workbench.ui.screens.promptlab import PromptLab
+
+HEADER = read_tape(SAMPLES / "roo-xml" / "good-read.jsonl").header
+
+
+async def shows(pilot: Pilot[int], wanted: str) -> str:
+    for _ in range(300):
+        if wanted in (text := text_of(pilot.app)):
+            return text
+        await pilot.pause(0.02)
+    raise AssertionError(f"{wanted!r} is not on the screen:\n{text_of(pilot.app)}")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+async def test_a_template_is_edited_saved_and_taken_back(
+    size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    app, lab = WorkbenchApp(tmp_path), PromptLab(HEADER)
+    async with app.run_test(size=size) as pilot:
+        app.push_screen(lab)
+        await shows(pilot, "as saved")
+        lab.editor.load_text("Tools:\n{% for tool in tools %}\n- {{ tool.name }}\n{% endfor %}\n")
+        text = await shows(pilot, "- read_file")
+        assert "not saved" in text and ("Tokens by part" in text) == (size[0] >= 100)
+        await pilot.press("f5")
+        await shows(pilot, "before − + now")
+        await pilot.press("f5")
+        lab.editor.load_text("one\n{{ nope }}")
+        text = await shows(pilot, "line 2")
+        assert "- read_file" in text, "the last good prompt stays"
+        await pilot.press("escape")
+        await shows(pilot, "escape once more drops them")
+        await pilot.press("f4")
+        await shows(pilot, "; not saved" if lab.saved != builtin_template("roo-xml") else "as saved")
+        lab.editor.load_text("{{ tools[0].name }} it is")
+        await shows(pilot, "read_file it is")
+        await pilot.press("f8")
+        await shows(pilot, "saved as roo-xml.jinja")
+        await pilot.press("escape")
+        assert app.screen is not lab
+    assert Path("roo-xml.jinja").read_text() == "{{ tools[0].name }} it is"
+    assert 'roo-xml = "roo-xml.jinja"' in Path("workbench.toml").read_text()
+
+
+async def test_the_users_own_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    script = tmp_path / "editor"
+    script.write_text('#!/bin/sh\nprintf "edited {{ tools[0].name }}" > "$1"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(script))
+    monkeypatch.delenv("VISUAL", raising=False)
+    app, lab = WorkbenchApp(tmp_path), PromptLab(HEADER)
+    monkeypatch.setattr(app, "suspend", nullcontext)  # a test has no terminal to lend
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.push_screen(lab)
+        await shows(pilot, "as saved")
+        await pilot.press("f2")
+        await shows(pilot, "edited read_file")
+        lab.editor.undo()
+        await shows(pilot, "as saved")
