@@ -27,6 +27,7 @@ from workbench.ui.opentape import OpenTape
 from workbench.ui.screens.exchange import ExchangeScreen
 from workbench.ui.screens.replay import ReplayScreen
 from workbench.ui.screens.session import SessionScreen
+from workbench.ui.screens.trial import TrialScreen
 from workbench.ui.widgets.bars import FILTER, KeyBar
 from workbench.ui.widgets.exchanges import Catalogue, Entry, ExchangeList, Judged, is_side
 from workbench.ui.widgets.exchangeview import ExchangeView
@@ -44,6 +45,8 @@ class StreamScreen(ExchangeScreen):
                 tooltip="The session's calls beside their results"),
         Binding("p", "replay", "Replay", id="stream.replay",
                 tooltip="Step through this exchange, forwards and backwards, even while it still runs"),
+        Binding("T", "try", "Try prompts", id="stream.try", show=False,
+                tooltip="Send the marked exchanges, or this one, again with several prompts"),
         Binding("f", "filter", "Filter", id="stream.filter", tooltip="Show only some exchanges"),
         Binding("u", "unfold", "Unfold", id="stream.unfold", show=False,
                 tooltip="Show side requests such as titles, or fold them away"),
@@ -254,6 +257,18 @@ class StreamScreen(ExchangeScreen):
                 return
 
     # -- filtering
+
+    def action_try(self) -> None:
+        chosen = self._list.chosen
+        marked = [row for row in self.catalogue.rows if row.marked and row.kind != "relay"]
+        rows = marked or ([chosen.row] if chosen is not None else [])
+        if rows:
+            screen = TrialScreen(self.library, [self.library / row.path for row in rows])
+            self.app.push_screen(screen, self._show_tried)
+
+    def _show_tried(self, text: str | None) -> None:
+        if text is not None:
+            self._filter_by(text)
 
     def action_filter(self) -> None:
         self.ask(FILTER, self._filter_by, self.catalogue.text)
