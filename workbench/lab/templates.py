@@ -17,6 +17,7 @@ from transformer.request.prompt import TemplateFailed, prompt_for
 from workbench.analysis.requests import Cost, system_text, tool_costs
 from workbench.errors import UserError
 from workbench.files import replace_file
+from workbench.rendering import check
 
 _MODE = 0o644
 
@@ -36,6 +37,7 @@ def render(template: str, dialect: str, request: Mapping[str, Any]) -> Rendering
     tools = request.get("tools")
     offered = tools if isinstance(tools, list) else []
     try:
+        check(offered, dialect, template)  # it may be anybody's: first where it can do no harm
         prompt = prompt_for(offered, dialect, template)
     except TemplateFailed as failure:
         return Rendering("", (), failure.reason, failure.line)
