@@ -130,6 +130,8 @@ SOUP["toolbridge"] = [
     *["<toolbridge_calls>", "</toolbridge_calls>"] * 3,
     "<toolb",
     "<read >",
+    "</path></toolbridge_calls>",
+    "<toolbridge_calls><read><path>",
 ]
 SOUP["seed-oss"] = [part.replace("tool_call", "seed:tool_call") for part in SOUP["qwen3-coder"]]
 TOKENS = (

@@ -381,6 +381,9 @@ DRIVEN = {
         "<toolbridge_calls>\n<zip>\n<a>1</a>\n</zip>",
         "<toolbridge_calls>\n<read >\n<path>a</path></toolbridge_calls>",
         "<toolbridge_calls>\n",
+        '<toolbridge_calls><read path="a"/>',
+        "<read>\n<path>a</path></toolbridge_calls>\n</toolbridge_calls> b <toolbridge_calls><read><path>"
+        "<toolbridge_calls>c",
     ],
     "roo-xml": ROO,
     "qwen3-coder": QWEN,

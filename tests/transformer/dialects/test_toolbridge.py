@@ -24,6 +24,8 @@ def write(content: str) -> str:
     return f"<write>\n<path>a</path>\n<content>{content}</content>\n</write>"
 
 
+ENDS = f"x </content> {CLOSE} y "  # of the parameter and of the wrapper, in a value
+
 ROWS: dict[str, Row] = {
     "one call": (block(READ_A), "", [A], []),
     "without newlines": (block(READ_A).replace("\n", ""), "", [A], []),
@@ -45,6 +47,43 @@ ROWS: dict[str, Row] = {
     "no wrapper at all": (f"Hi\n{READ_A}\nbye", "Hi\nbye", [A], []),
     "the wrapper's tags twice": (f"{OPEN}\n{block(READ_A)}\n{CLOSE}", "", [A], []),
     "no closing tag of the call": (f"{OPEN}\n<read>\n<path>a</path>\n{CLOSE}", "", [A], ["repaired-call"]),
+    "no closing tag of the call, text after it": (
+        f"{OPEN}\n<read>\n<path>a</path>\n{CLOSE}\nbye", "\nbye", [A], ["repaired-call"],
+    ),
+    "no closing tag of the first call": (
+        f"{OPEN}\n<read>\n<path>a</path>\n{CLOSE}\n{block(READ_B)}", "", [A, B], ["repaired-call"],
+    ),
+    "no closing tag of the first call, and no newlines": (
+        f"{OPEN}<read><path>a</path>{CLOSE} So. {block(READ_B)} bye".replace("\n", ""), " So. bye", [A, B],
+        ["repaired-call"],
+    ),
+    "no closing tag of two calls": (
+        f"{OPEN}\n<read>\n<path>a</path>\n{CLOSE}\n{OPEN}\n<read>\n<path>b</path>\n{CLOSE}", "", [A, B],
+        ["repaired-call", "repaired-call"],
+    ),
+    "another tool after no closing tag": (
+        f"{OPEN}\n<read>\n<path>a</path>\n{CLOSE}\n{block(write('x'))}", "", [A, *written("x")],
+        ["repaired-call"],
+    ),
+    "closing tags in the wrong order": (f"{OPEN}\n<read>\n<path>a</path>\n{CLOSE}\n</read>", "", [A], []),
+    "both closing tags inside": (block(write(ENDS)), "", written(ENDS), []),
+    "both closing tags inside, doubled": (block(write(ENDS * 2)), "", written(ENDS * 2), []),
+    "both closing tags inside, none of the call": (
+        f"{OPEN}\n<write>\n<path>a</path>\n<content>{ENDS}</content>\n{CLOSE}", "", written(ENDS),
+        ["repaired-call"],
+    ),
+    "both closing tags and a wrapper inside": (
+        block(write(f"{ENDS}{OPEN} z")), "", written(f"{ENDS}{OPEN} z"), [],
+    ),
+    "a whole example inside": (
+        block(write(f"{OPEN}<write><content>x</content></write>{CLOSE}")), "",
+        written(f"{OPEN}<write><content>x</content></write>{CLOSE}"), [],
+    ),
+    "an unknown parameter before the wrapper's end": (
+        f"{OPEN}\n<read>\n<path>a</path><x>1</x>\n{CLOSE}\nbye", "\nbye", [("read", {"path": "a", "x": "1"})],
+        ["repaired-call"],
+    ),
+    "attributes": (f'{OPEN}\n<read path="a"/>\n{CLOSE}',) * 2 + ([], ["malformed-call"]),
     "a wrapper without a call": (f"{OPEN} x {CLOSE}", f"{OPEN} x {CLOSE}", [], []),
     "prose that names the tags": (f"The `{OPEN}` tag holds calls.", f"The `{OPEN}` tag holds calls.", [], []),
     "a wrapper at the end": (f"Hi {OPEN}\n", f"Hi {OPEN}\n", [], []),

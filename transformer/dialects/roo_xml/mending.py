@@ -20,19 +20,21 @@ from transformer.parser.mending import (
 )
 from transformer.parser.tagmending import TagMending
 
-_MENDING = TagMending(TAG_OPENED, TAG_OPENED, lambda key: f"</{key}>", lambda tool: f"</{tool}>")
-
-
+MENDING = TagMending(TAG_OPENED, TAG_OPENED, lambda key: f"</{key}>", lambda tool: f"</{tool}>")
 _ATTRIBUTE = re.compile(r"""([^\s=<>/"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _COMMENT = re.compile(r"\s*<!--.*?-->", re.DOTALL)
 
 
-def ideas(broken: Broken) -> Iterator[Edits]:
+def mender(mending: TagMending) -> Mender:
+    return Mender(lambda broken: _ideas(mending, broken), _renamed)
+
+
+def _ideas(mending: TagMending, broken: Broken) -> Iterator[Edits]:
     if broken.finding.values.get("attributes"):
         return _elements_for_attributes(broken)
     if broken.finding.values.get("without_parameter"):
         return _with_parameter(broken)
-    return _MENDING.ideas(broken)
+    return mending.ideas(broken)
 
 
 def _elements_for_attributes(broken: Broken) -> Iterator[Edits]:
@@ -72,4 +74,4 @@ def _renamed(text: str, old: str, new: str) -> Iterator[Edit]:
         yield Edit(closing, closing + len(old), new, f"</{new}>")
 
 
-MENDER = Mender(ideas, _renamed)
+MENDER = mender(MENDING)

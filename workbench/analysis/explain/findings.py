@@ -72,6 +72,10 @@ HOPELESS = {
     "finish-contradicts": "No text of this answer was taken for a call, so there is nothing to make one of.",
     "native-calls": _OWN,
     "transformer-failed": "This is a fault of the workbench and not of the text.",
+    "session-lost": "It is about the chat at upstream; the text of the answer is whole.",
+    "history-resent": "It is about what upstream was sent; the text of the answer is whole.",
+    "upstream-retried": "It is about what was sent before this answer, which is whole.",
+    "part-not-sent": "It is about what upstream was sent; the text of the answer is whole.",
 }
 
 
