@@ -21,6 +21,7 @@ sys.path[0] = str(DOCS.parent)
 
 from textual.pilot import Pilot  # noqa: E402
 
+from workbench.demo.conversations import read_script  # noqa: E402
 from workbench.demo.launch import Tips, first_tape  # noqa: E402
 from workbench.files import samples_dir  # noqa: E402
 from workbench.library.index import rebuild  # noqa: E402
@@ -76,7 +77,7 @@ def make_library(folder: Path, live: bool) -> Path:
     tapes = folder / "tapes" / "2026-09-21"
     tapes.mkdir(parents=True)
     for number, (sample, session, ago) in enumerate(LIBRARY):
-        tape = _recorded(sample, session, NOW - ago) if number else first_tape(NOW)
+        tape = _recorded(sample, session, NOW - ago) if number else first_tape(NOW, read_script())
         (tapes / f"{tape.header['started']:.0f}-{number:02}.jsonl").write_bytes(dump_tape(tape))
     rebuild(folder)
     if live:

@@ -154,6 +154,9 @@ def demo_command(
         str | None, typer.Option("--keep", metavar="DIR", help="Keep the demo's tapes in this new folder.")
     ] = None,
     no_live: Annotated[bool, typer.Option("--no-live", help="Only the first exchange, no traffic.")] = False,
+    qwen_chat: Annotated[
+        bool, typer.Option("--qwen-chat", help="With a server that keeps conversations, as Qwen's chat.")
+    ] = False,
 ) -> None:
     """Show everything without a model: one broken exchange first, then live traffic.
 
@@ -161,7 +164,7 @@ def demo_command(
     """
     from workbench.cli.demo import demo
 
-    raise typer.Exit(demo(keep, no_live))
+    raise typer.Exit(demo(keep, no_live, qwen_chat))
 
 
 @app.command("replay")

@@ -1,5 +1,5 @@
-"""The conversations of the demo, read from `samples/demo.toml`: every dialect, with what goes well and what
-goes wrong; the model's answers as bytes, with the time between them.
+"""The conversations of the demo, read from `samples/demo.toml` and `samples/demo-qwen-chat.toml`: every
+dialect, with what goes well and what goes wrong; the model's answers as bytes, with the time between them.
 """
 
 from __future__ import annotations
@@ -157,6 +157,7 @@ def failure(status: int, message: str, kind: str) -> Answer:
 
 # -- the script
 
+DEMO, QWEN_CHAT = "demo", "demo-qwen-chat"
 TITLE_PROMPT = "You write titles. Reply with the title of this conversation, in at most six words."
 
 
@@ -183,6 +184,7 @@ class Script:
     first: str
     dialects: Mapping[str, str]
     rows: Sequence[Sequence[Conversation]]
+    kind: str = "openai"  # of the upstream
 
     @property
     def conversations(self) -> list[Conversation]:
@@ -190,14 +192,15 @@ class Script:
 
 
 @cache
-def read_script() -> Script:
-    """The script that comes with the samples, where its format is described."""
-    with (samples_dir() / "demo.toml").open("rb") as file:
+def read_script(name: str = DEMO) -> Script:
+    """A script that comes with the samples; demo.toml describes the format."""
+    with (samples_dir() / f"{name}.toml").open("rb") as file:
         written = tomllib.load(file)
     rows: dict[int, list[Conversation]] = {}
     for one in written["conversations"]:
         rows.setdefault(one.pop("row"), []).append(_conversation(**one))
-    return Script(written["first"], written["models"], [rows[number] for number in sorted(rows)])
+    ordered = [rows[number] for number in sorted(rows)]
+    return Script(written["first"], written["models"], ordered, written.get("kind", "openai"))
 
 
 def _conversation(

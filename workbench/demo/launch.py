@@ -19,8 +19,8 @@ from typing import NamedTuple, Self
 from transformer.request.request import transform_request
 from workbench.config.reading import VARIABLE
 from workbench.config.settings import PREFIX
-from workbench.demo.conversations import read_script
-from workbench.demo.traffic import TEMPORARY
+from workbench.demo.conversations import DEMO, QWEN_CHAT, Script, read_script
+from workbench.demo.process import TEMPORARY
 from workbench.errors import UserError
 from workbench.files import samples_dir
 from workbench.library.index import rebuild
@@ -31,9 +31,9 @@ from workbench.tape.format import Tape, dump_tape, make_header, read_tape
 SESSION = "ses_demo_first"
 
 
-def first_tape(started: float) -> Tape:
+def first_tape(started: float, script: Script) -> Tape:
     """The sample as if the proxy had just recorded it, with the request as it went upstream."""
-    tape = read_tape(samples_dir() / f"{read_script().first}.jsonl")
+    tape = read_tape(samples_dir() / f"{script.first}.jsonl")
     told = {key: value for key, value in tape.header.items() if key != "tape"}
     upstream_request, _ = transform_request(told["request"], told["dialect"])
     told |= {
@@ -43,13 +43,13 @@ def first_tape(started: float) -> Tape:
     return replace(tape, header=make_header(**told))
 
 
-def write_first_tape(library: Path, started: float) -> Path:
+def write_first_tape(library: Path, started: float, script: Script) -> Path:
     """Put it into a library, and into its index."""
     path = library / tape_path(started, new_id())
     make_folder(path.parent)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(dump_tape(first_tape(started)))
+        file.write(dump_tape(first_tape(started, script)))
     rebuild(library)
     return path
 
@@ -95,23 +95,34 @@ TIPS: Mapping[str, Tip] = {
 _LAST = "That was all of it; q leaves. Your own model: workbench init."
 
 
+QWEN_CHAT_TIPS: Mapping[str, Tip] = {
+    "start": Tip("The first turn of a chat that the server keeps. Later turns send only what is new.", ""),
+    "request": Tip(
+        "Left what the client sent, right what the model got; headers has chat, parent and turn.",
+        "r shows the request, with its chat, its parent and its turn.",
+    ),
+    **{name: tip for name, tip in TIPS.items() if name not in ("start", "proof", "request")},
+}
+
+
 class Tips:
     """Remembers what was done, so that it is not suggested again."""
 
-    def __init__(self) -> None:
+    def __init__(self, tips: Mapping[str, Tip] = TIPS) -> None:
+        self._tips = tips
         self._done = {"start"}
         self.line = self._after("start")
 
     def did(self, action: str) -> str:
         """The line for somebody who just did this; an action that has no tip changes nothing."""
-        if action in TIPS:
+        if action in self._tips:
             self._done.add(action)
             self.line = self._after(action)
         return self.line
 
     def _after(self, action: str) -> str:
-        following = next((tip.next for name, tip in TIPS.items() if name not in self._done), _LAST)
-        return f"{TIPS[action].seen} {following}"
+        following = next((tip.next for name, tip in self._tips.items() if name not in self._done), _LAST)
+        return f"{self._tips[action].seen} {following}"
 
 
 SETTINGS = "demo.toml"
@@ -126,10 +137,11 @@ class Demo:
     What is started ends with the context, and with this process, whatever happens to it.
     """
 
-    def __init__(self, keep: Path | None = None, live: bool = True) -> None:
+    def __init__(self, keep: Path | None = None, live: bool = True, script: str = DEMO) -> None:
         self.keep = keep
         self.live = live
-        self.tips = Tips()
+        self.tips = Tips(QWEN_CHAT_TIPS if script == QWEN_CHAT else TIPS)
+        self._script = script
         self.library: Path
         self.first_tape: Path
         self.proxy: ProxyChild | None = None
@@ -137,7 +149,7 @@ class Demo:
 
     async def __aenter__(self) -> Self:
         self.library = _library(self.keep)
-        self.first_tape = write_first_tape(self.library, time.time() - 60)
+        self.first_tape = write_first_tape(self.library, time.time() - 60, read_script(self._script))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -156,7 +168,7 @@ class Demo:
             return None
         upstream = await self._start_traffic()
         settings = self.library / SETTINGS
-        settings.write_text("\n".join(proxy_settings(upstream)), encoding="utf-8")
+        settings.write_text("\n".join(proxy_settings(upstream, read_script(self._script))), encoding="utf-8")
         self.proxy = ProxyChild(self.library, ("--port", "0"), _environment(settings))
         await self.proxy.start()
         return self.proxy
@@ -164,7 +176,7 @@ class Demo:
     async def _start_traffic(self) -> str:
         flags = [] if self.keep is not None else [TEMPORARY]
         self.traffic = await asyncio.create_subprocess_exec(
-            *child_command("workbench.demo.traffic", str(self.library), *flags),
+            *child_command("workbench.demo.process", str(self.library), self._script, *flags),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
@@ -193,13 +205,14 @@ def _library(keep: Path | None) -> Path:
     return keep
 
 
-def proxy_settings(upstream: str) -> Iterator[str]:
+def proxy_settings(upstream: str, script: Script) -> Iterator[str]:
     """The lines of the proxy's configuration file: every model is an upstream, with its dialect."""
     yield 'keep_bytes = "64 MiB"'
     yield "heartbeat = 2"
-    for model, dialect in read_script().dialects.items():
+    for model, dialect in script.dialects.items():
         yield f'[upstreams."{model}"]'
         yield f"url = {json.dumps(upstream)}"
+        yield f'kind = "{script.kind}"'
         yield f'dialect = "{dialect}"'
         yield f'serves = ["{model}"]'
 

@@ -1,5 +1,5 @@
-"""The traffic of the demo, a process of its own: a listener on loopback that plays the models, and an
-agent that asks, runs its tools, and asks again.
+"""The traffic of the demo: a listener on loopback that plays the models, and an agent that asks, runs its
+tools, and asks again.
 """
 
 from __future__ import annotations
@@ -7,14 +7,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import shutil
-import signal
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
-from pathlib import Path
-from string import ascii_lowercase
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import httpx
 import orjson
@@ -25,18 +20,17 @@ from workbench.demo.conversations import (
     Conversation,
     Piece,
     answer_to,
-    read_script,
     said,
 )
-from workbench.proxy.registration import registered
-from workbench.system import on_signals
 
 _SECONDS = 30.0  # for a request to arrive
-_UNKNOWN = said("I am only the demo: I know its conversations, and this is not one of them.")
+UNKNOWN = said("I am only the demo: I know its conversations, and this is not one of them.")
 
 
 class Upstream:
     """Answers each request on a connection of its own; `pace` 0.5 is twice as fast."""
+
+    path: ClassVar[str] = "/v1"  # after the address
 
     def __init__(self, conversations: Sequence[Conversation], pace: float = 1.0) -> None:
         self._conversations = conversations
@@ -47,7 +41,7 @@ class Upstream:
     @property
     def url(self) -> str:
         assert self._server is not None
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}{self.path}"
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._handle, "127.0.0.1", 0)
@@ -80,7 +74,7 @@ class Upstream:
             data = orjson.dumps({"object": "list", "data": models})
             return Answer((Piece(0.0, data),), kind="application/json")
         value = orjson.loads(body)
-        return (answer_to(self._conversations, value) if isinstance(value, dict) else None) or _UNKNOWN
+        return (answer_to(self._conversations, value) if isinstance(value, dict) else None) or UNKNOWN
 
 
 async def _request(reader: asyncio.StreamReader) -> tuple[str, bytes]:
@@ -307,47 +301,3 @@ def _add(calls: list[dict[str, Any]], part: dict[str, Any]) -> None:
         made = {"name": function.get("name"), "arguments": ""}
         calls.append({"id": part.get("id"), "type": "function", "function": made})
     calls[part["index"]]["function"]["arguments"] += function.get("arguments") or ""
-
-
-# Seconds between two conversations of a row: lively while somebody looks for the first time, then seldom.
-PAUSES = (3.0, 10.0, 30.0)
-TEMPORARY = "--temporary"  # the library is to be removed when its proxy is gone
-_PROXY_ENDS = 30.0
-
-
-async def run(library: Path) -> None:
-    """Go on until SIGTERM. The first line on standard output is the upstream's URL."""
-    stop = asyncio.Event()
-    on_signals(asyncio.get_running_loop(), stop.set, signal.SIGTERM)
-
-    def proxy() -> str | None:
-        return next((one.url for one in registered(library)), None)
-
-    script = read_script()
-    async with Upstream(script.conversations) as upstream:
-        print(upstream.url, flush=True)
-        clients = [Client(proxy, name) for name in ascii_lowercase[: len(script.rows)]]
-        playing = [
-            asyncio.ensure_future(client.play_all(row, PAUSES))
-            for client, row in zip(clients, script.rows, strict=True)
-        ]
-        await stop.wait()
-        for task in playing:
-            task.cancel()
-        await asyncio.gather(*playing, *(client.close() for client in clients), return_exceptions=True)
-
-
-async def _remove(library: Path) -> None:
-    """Tidy up, for a parent that may not be there any more to do it."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_PROXY_ENDS):
-            while registered(library):
-                await asyncio.sleep(0.05)
-    shutil.rmtree(library, ignore_errors=True)
-
-
-def main() -> None:
-    library = Path(sys.argv[1])
-    asyncio.run(run(library))
-    if TEMPORARY in sys.argv[2:]:
-        asyncio.run(_remove(library))

@@ -91,7 +91,7 @@ async def _play_everything(folder: Path) -> Path:
     library = folder / "library"
     conversations = [replace(one, leaves=one.leaves and 0.4) for one in CONVERSATIONS]
     async with Upstream(conversations, pace=0.05) as upstream:
-        (folder / "demo.toml").write_text("\n".join(proxy_settings(upstream.url)))
+        (folder / "demo.toml").write_text("\n".join(proxy_settings(upstream.url, SCRIPT)))
         child = ProxyChild(
             library, ("--port", "0"), os.environ | {"WORKBENCH_CONFIG": str(folder / "demo.toml")}
         )
