@@ -35,7 +35,7 @@ WHOLE: dict[str, Callable[[JSON], Result]] = {
     "messages": apis.message_result,
 }
 APIS = pytest.mark.parametrize("frontend", REQUEST)
-DIALECT = pytest.mark.parametrize("dialect", DIALECTS)
+DIALECT = pytest.mark.parametrize("dialect", some(DIALECTS, 8))
 # Findings that only a chat has, or only the others: their ids are never the model's.
 OWN = {"generated-id", "choice-not-carried", "field-not-carried"}
 
