@@ -10,6 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from samples import build
 from samples.cases import CASES, Case, Outcome
 from samples.cases.reports import REPORTS
@@ -84,6 +86,18 @@ def test_the_readme_lists_exactly_the_samples():
 
 def test_every_report_has_a_sample():
     assert {number for case in TABLE.values() for number in case.failure} == set(REPORTS)
+
+
+@pytest.mark.parametrize("number", sorted(REPORTS), ids="{:02}".format)
+def test_report(number: int):
+    """What went wrong elsewhere comes out right here, in every cut."""
+    for name in (name for name, case in TABLE.items() if number in case.failure):
+        case, tape = TABLE[name], read_tape(SAMPLES / f"{name}.jsonl")
+        for reads in cuts(b"".join(tape.reads)):
+            sent, transformer = replay(tape, reads, "findings")
+            got = gets(case, sent, transformer)
+            for index, outcome in enumerate(case.outcomes):
+                check_outcome(got[index], outcome, tape.header["now"])
 
 
 @every_sample
