@@ -96,8 +96,9 @@ class Exchange:
             self._reply = await self._ask_in_chat(self.chat)
         else:
             self._reply = await self._send(outgoing.incoming.method, outgoing.url, outgoing.body.data)
-        self.recording.status(self.clock(), "upstream", self._reply.status, self._reply.headers)
-        return self._reply
+        reply = self._reply
+        self.recording.status(self.clock(), "upstream", reply.status, reply.headers, self._chain())
+        return reply
 
     async def _ask_in_chat(self, chat: ChatTurn) -> Reply:
         """One turn of a chat. One that upstream has lost begins anew with the whole conversation."""
@@ -239,14 +240,17 @@ class Exchange:
         told["findings"] = dict(self._findings + Counter(told.get("findings") or {}))
         if error is not None:
             told["error"] = error
-        if self.chat is not None and self.sent_place is not None:
-            told["chat"] = self._chain(self.chat, self.sent_place)
+        if (chain := self._chain()) is not None:
+            told["chat"] = chain
         self.recording.end(self.clock(), how, **told)
         if self.on_end is not None:
             self.on_end(self, told)
 
-    def _chain(self, chat: ChatTurn, sent: Place) -> dict[str, Any]:
-        """Which turn of which chat this was, for the tape's last line."""
+    def _chain(self) -> dict[str, Any] | None:
+        """Which turn of which chat this is, as far as that is known; None where upstream keeps no chats."""
+        chat, sent = self.chat, self.sent_place
+        if chat is None or sent is None:
+            return None
         begun = "lost" if chat.lost else "new" if chat.found is None else "known"
         chain = {"id": sent.chat, "parent": sent.parent, "turn": chat.number, "began": begun}
         return chain | ({"response": self.place.response} if self.place is not None else {})

@@ -125,9 +125,16 @@ class Recording:
         self._header: tuple[Mapping[str, Any], tuple[str, ...]] | None = (header, secrets)
         self._begin()
 
-    def status(self, t: float, side: Side, status: int, headers: Iterable[tuple[str, str]]) -> None:
-        """One side's status and headers."""
-        self._put("status", t, (side, status, [tuple(pair) for pair in headers]))
+    def status(
+        self,
+        t: float,
+        side: Side,
+        status: int,
+        headers: Iterable[tuple[str, str]],
+        chat: Mapping[str, Any] | None = None,
+    ) -> None:
+        """One side's status and headers; `chat` is which turn of which chat upstream answers."""
+        self._put("status", t, (side, status, [tuple(pair) for pair in headers], chat))
 
     def read(self, t: float, data: bytes) -> None:
         """A piece from upstream."""
@@ -183,7 +190,7 @@ class Unrecorded(Recording):
         self.id = ""
         self.path = Path()
 
-    def status(self, *args: Any) -> None: ...
+    def status(self, *args: Any, **more: Any) -> None: ...
     def read(self, *args: Any) -> None: ...
     def sent(self, *args: Any) -> None: ...
     def finding(self, *args: Any) -> None: ...

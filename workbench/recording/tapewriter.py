@@ -198,12 +198,18 @@ class TapeWriter:
         self._queue.data(now, "read", t, data, None)
 
     def _status(
-        self, now: float, t: float, side: Side, status: int, headers: Iterable[Sequence[str]]
+        self,
+        now: float,
+        t: float,
+        side: Side,
+        status: int,
+        headers: Iterable[Sequence[str]],
+        chat: Mapping[str, Any] | None,
     ) -> None:
         if side == "client":
             self.row["status"] = status
         clean = [(name, value) for name, value in self._redaction.headers(headers)]
-        self._queue.line(now, t, encode_line(status_line(t, side, status, clean)))
+        self._queue.line(now, t, encode_line(status_line(t, side, status, clean, chat)))
 
     def _finding(self, now: float, t: float, code: str, level: str, message: str, where: str) -> None:
         self._noticed[code] = self._noticed.get(code, 0) + 1

@@ -206,9 +206,17 @@ def sent_line(t: float, data: bytes, by: str | None = None) -> Line:
     return Line(_data("sent", t, data, by))
 
 
-def status_line(t: float, side: Side, status: int, headers: Iterable[tuple[str, str]] = ()) -> Line:
-    """One side's status and headers; pairs, because a header may come twice."""
-    return Line(_at(t) | {"side": side, "status": status, "headers": [list(pair) for pair in headers]})
+def status_line(
+    t: float,
+    side: Side,
+    status: int,
+    headers: Iterable[tuple[str, str]] = (),
+    chat: Mapping[str, Any] | None = None,
+) -> Line:
+    """One side's status and headers; pairs, because a header may come twice. `chat` is which turn of which
+    chat this answers, where upstream keeps the conversation: it is to be seen before the end."""
+    told = {"side": side, "status": status, "headers": [list(pair) for pair in headers]}
+    return Line(_at(t) | told | ({} if chat is None else {"chat": dict(chat)}))
 
 
 def finding_line(t: float, code: str, level: str, message: str, where: str) -> Line:

@@ -140,6 +140,14 @@ def findings_sheet(player: Player) -> Document:
     return sheet
 
 
+def chain_of(player: Player) -> Mapping[str, Any]:
+    """Which turn of which chat an exchange is; empty where upstream keeps no conversations. It is on the tape
+    from upstream's status on, and with the answer's id at the end."""
+    status = [line for line in reversed(player.lines) if line.kind == "status"]
+    told = (line.value.get("chat") for line in (player.end, *status) if line is not None)
+    return next((chat for chat in told if isinstance(chat, Mapping)), {})
+
+
 def headers_sheet(player: Player) -> Document:
     header = player.header
     parts = [
@@ -150,8 +158,7 @@ def headers_sheet(player: Player) -> Document:
     address = FactSheet().fact("method", header.get("method")).fact("path", header.get("path"))
     address.fact("upstream", header.get("upstream")).fact("url", header.get("url"))
     address.fact("session", header.get("session")).fact("id", header.get("id"))
-    chain = player.end.value.get("chat") if player.end is not None else None
-    if isinstance(chain, Mapping):  # upstream keeps the conversation
+    if chain := chain_of(player):
         address.fact("chat", chain.get("id")).fact("turn", chain.get("turn"))
         address.fact("parent", chain.get("parent") or "none: the chat begins here")
         address.fact("answer", chain.get("response"))

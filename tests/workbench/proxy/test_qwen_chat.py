@@ -13,10 +13,11 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.seeds import test_seed_001 as seed_001
 from tests.support.bench import QUICK, by_transformer, replayed, wait_for
-from tests.support.client import result
+from tests.support.client import chunks_of, result
 from tests.support.proxies import Proxy, running_proxy
-from tests.support.qwenchat import QwenChatServer, delta, playing
+from tests.support.qwenchat import Misbehaviour, QwenChatServer, delta, event, playing
 from tests.support.streams import tool
 from tests.support.upstream.answers import Answer, Reset, failure, stream
 from tests.support.upstream.server import ScriptedUpstream
@@ -132,6 +133,11 @@ def gives(call: Message, text: str) -> Message:
     return {"role": "tool", "tool_call_id": call["tool_calls"][0]["id"], "content": text}
 
 
+def saying(text: str) -> Misbehaviour:
+    """An answer that this server's model would not give."""
+    return lambda server, turn: stream([event(one) for one in server.events(turn, text)])
+
+
 def test_seed_000_cycle_1(qwen: Qwen) -> None:
     question = user("What's in the package.json file?")
     call = qwen.ask(question, tools=[READ])
@@ -146,6 +152,55 @@ def test_seed_000_cycle_1(qwen: Qwen) -> None:
     assert first.system is not None and "## read" in first.system and first.text == question["content"]
     assert second.body["messages"][0]["content"] == f"Tool Result from read:\n{found}"
     assert (second.chat, second.parent, second.system) == (first.chat, first.node, None)
+
+
+BASH = tool("bash", {"command": {"type": "string"}, "description": {"type": "string"}}, required=["command"])
+LODASH = """I'll install lodash using npm.
+
+<bash>
+<command>npm install lodash</command>
+<description>Install lodash utility library</description>
+</bash>"""
+
+
+def test_seed_000_cycle_2(qwen: Qwen) -> None:
+    question, done = user("Install the lodash package"), "Successfully installed lodash version 4.17.21."
+    qwen.server.next = [saying(LODASH), saying(done)]
+    call = qwen.ask(question, tools=[BASH])
+    assert call["content"] == "I'll install lodash using npm."
+    arguments = '{"command":"npm install lodash","description":"Install lodash utility library"}'
+    assert [one["function"] for one in call["tool_calls"]] == [{"name": "bash", "arguments": arguments}]
+    assert qwen.ask(question, call, gives(call, "added 1 package in 2.3s"), tools=[BASH])["content"] == done
+    first, second = qwen.server.turns
+    assert first.system is not None and "## bash" in first.system and first.text == question["content"]
+    assert second.text == "Tool Result from bash:\nadded 1 package in 2.3s"
+    assert (second.chat, second.parent, second.system) == (first.chat, first.node, None)
+
+
+def test_seed_001_the_stream_as_printed(qwen: Qwen) -> None:
+    """Also its ids and its [DONE], which this upstream does not always send."""
+    qwen.server.next = [lambda server, turn: stream([f"data: {one}\n\n".encode() for one in seed_001.EVENTS])]
+    got = qwen.client.post("/v1/chat/completions", json=seed_001.REQUEST)
+    found = result(got.content)
+    assert found.content == "I'll read the file."
+    assert found.calls == [("read", '{"filePath":"/home/user/package.json"}')]
+    assert found.finish_reason == "tool_calls" and got.content.count(b"[DONE]") == 1
+    assert chunks_of(got.content)[-1]["usage"] == {
+        "prompt_tokens": 25, "completion_tokens": 15, "total_tokens": 40
+    }  # fmt: skip
+    (tape,) = qwen.tapes(1)
+    assert tape.end is not None
+    chain = tape.end.value["chat"]
+    assert (chain["parent"], chain["turn"], chain["response"]) == (None, 1, "resp-789")
+
+
+def test_the_chat_is_on_the_tape_before_the_end(qwen: Qwen) -> None:
+    first = qwen.ask(user("hi"))
+    qwen.ask(user("hi"), first, user("and again"))
+    for number, (tape, turn) in enumerate(zip(qwen.tapes(2), qwen.server.turns, strict=True), 1):
+        (status,) = (one.value for one in tape.of("status") if one.value["side"] == "upstream")
+        began = "new" if number == 1 else "known"
+        assert status["chat"] == {"id": turn.chat, "parent": turn.parent, "turn": number, "began": began}
 
 
 def test_tapes_replay_and_hold_no_secret(qwen: Qwen) -> None:
@@ -295,6 +350,36 @@ def test_misbehaviour(qwen: Qwen, events: list[Any], content: str) -> None:
     for stream_it in (True, False):
         qwen.server.next = [playing(*events)]
         assert qwen.ask(user("hi"), stream=stream_it)["content"] == content
+
+
+def test_of_two_candidates_one_is_the_answer(qwen: Qwen) -> None:
+    events = [
+        {"response.created": {"chat_id": "c", "parent_id": "p", "response_id": id}, "response_index": at}
+        for at, id in enumerate("ab")
+    ]
+    for text in ("1", "2"):
+        events += [
+            delta(f"{id.upper()}{text}", response_id=id, response_index=at) for at, id in enumerate("ab")
+        ]
+    events += [delta("", status="finished", response_id=id, response_index=at) for at, id in enumerate("ab")]
+    qwen.server.next = [lambda server, turn: stream([event(one) for one in events])]
+    assert qwen.ask(user("which of two?"))["content"] == "A1A2"
+    (tape,) = qwen.tapes(1)
+    assert tape.end is not None and tape.end.value["findings"]["candidate-dropped"] == 1
+
+
+def test_a_tool_of_upstreams_own_is_told_and_not_an_answer(qwen: Qwen) -> None:
+    qwen.server.next = [
+        playing(
+            delta("looking it up", "local_tool"),
+            delta("", "local_tool", "finished"),
+            delta("It rains."),
+            delta("", status="finished"),
+        )
+    ]
+    assert qwen.ask(user("What is the weather?"))["content"] == "It rains."
+    (tape,) = qwen.tapes(1)
+    assert tape.end is not None and tape.end.value["findings"]["upstream-tool"] == 1
 
 
 @pytest.mark.parametrize("stream_it", [True, False])

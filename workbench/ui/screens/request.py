@@ -17,6 +17,7 @@ from workbench.replay.player import Player
 from workbench.ui.background import in_background
 from workbench.ui.requestfacts import (
     RequestFacts,
+    chain_of,
     facts_of,
     findings_sheet,
     headers_sheet,
@@ -107,9 +108,11 @@ class RequestScreen(ViewScreen[Resent]):
         said = f" · {len(found)} finding{'s' if len(found) > 1 else ''}: press 4" if found else ""
         way = "went upstream unchanged" if facts.same else f"→ {after:,} upstream"
         tokens = -(-after // CHARACTERS_A_TOKEN)
+        chain = chain_of(self.player)
+        chat = f" · turn {chain.get('turn')} of chat {chain.get('id')}: press 5" if chain else ""
         self.say(
             f"{self.player.header.get('model') or facts.client.get('model') or '?'}",
-            f"{before:,} characters {way}, ~{tokens:,} tokens{said}",
+            f"{before:,} characters {way}, ~{tokens:,} tokens{said}{chat}",
             next((level for level in ("error", "warning") if level in levels), ""),
         )
 

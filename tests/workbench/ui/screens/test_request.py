@@ -16,7 +16,7 @@ from tests.support.upstream.answers import stream
 from tests.support.views import HOSTILE, ViewApp, each_size, hostile_player, hostile_tool, played, run, shown
 from transformer import BUILTIN_TEMPLATES, transform_request
 from workbench.replay.player import Player
-from workbench.tape.format import finding_line
+from workbench.tape.format import end_line, finding_line, make_header, status_line
 from workbench.ui.screens.edit import EditScreen, check_body, check_template
 from workbench.ui.screens.request import RequestScreen
 from workbench.ui.widgets.diffview import folded, pairs
@@ -102,6 +102,27 @@ def test_all_parts(size: tuple[int, int]):
             assert not app.sees("be kind"), "the prompt alone"
 
     run(look())
+
+
+@each_size
+def test_the_chat_is_seen_while_it_runs_and_after(size: tuple[int, int]):
+    chat = {"id": "chat-7\x1b[2J[b]", "parent": "turn-3", "turn": 2, "began": "known"}
+    sent, _ = transform_request(ASKED, "roo-xml")
+    header = make_header("x", "roo-xml", request=ASKED, upstream_request=sent, model="qwen", ids="s")
+    player = Player(header)
+    player.add([status_line(0.1, "upstream", 200, [], chat)])
+
+    async def look(answer: str) -> None:
+        async with shown(RequestScreen(player, None), size) as app:
+            await ready(app)
+            assert app.sees("turn 2 of chat chat-7") or size[0] < 120
+            await app.press("5")
+            assert app.sees("chat-7", "turn-3") and app.sees("answer-4") is (answer == "answer-4")
+            assert "\x1b" not in "".join(app.seen) and app.sees("[2J[b]")
+
+    run(look(""))
+    player.add([end_line(1.0, "done", chat=chat | {"response": "answer-4"})])
+    run(look("answer-4"))
 
 
 def test_nothing_was_changed_and_nothing_is_there():
