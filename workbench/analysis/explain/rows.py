@@ -320,7 +320,7 @@ def _held(player: Player, read: int, made: list[Record]) -> str:
     if not held:
         return ""
     last = next((one for one in reversed(made) if isinstance(one, Transition)), None)
-    waits = f", waiting for {awaited(player.dialect, last.to)}" if last is not None else ""
+    waits = f", waiting for {awaited(player, last.to, last.span.choice)}" if last is not None else ""
     step = player.rows(Pane.CLIENT).after(player.rows(Pane.UPSTREAM).steps[player.rows_of_reads[read]])
     left = _read_of_client(player, step, read)
     until = f" until read {left + 1}" if left is not None else " and stayed so"
@@ -361,7 +361,7 @@ def why_move(player: Player, move: Transition) -> Explanation:
     before = next(backward(player, at, channel_of(move.span)), None) if at is not None else None
     if before is not None and before.span.start > move.span.start:
         sentences.append("The answer was over by then, and this text was read a second time.")
-    if (held := held_words(player.dialect, move)) is not None:
+    if (held := held_words(player, move)) is not None:
         sentences.append(held)
     finding = finding_of_call(player, move)
     title = f"{move.state} → {move.to}: {move.rule}"

@@ -8,6 +8,21 @@ from transformer.wording import quote
 from workbench.replay.player import Player
 
 
+def chosen_dialect(player: Player, choice: int = 0) -> str:
+    """The tape's dialect; where that one chooses another, the one it chose, as the finding tells."""
+    own = loaded_dialect(player.dialect)
+    if own is None or not own.chooses:
+        return player.dialect
+    told = (one for one in player.findings if one.code == "dialect-chosen" and one.span.choice == choice)
+    return next((str(one.values.get("dialect")) for one in told), player.dialect)
+
+
+def dialect_of(player: Player, state: str, choice: int = 0) -> str:
+    """The dialect whose state it is: before it chose, the tape's own is in states of its own."""
+    own = loaded_dialect(player.dialect)
+    return player.dialect if own is not None and state in own.states else chosen_dialect(player, choice)
+
+
 def state_meaning(dialect: str, state: str) -> str:
     """What it is to be in this state; empty for one that no dialect of today has."""
     known = loaded_dialect(dialect)
@@ -19,9 +34,9 @@ def token_meaning(dialect: str, token: str) -> str:
     return known.tokens_in_words.get(token, token) if known is not None else token
 
 
-def awaited(dialect: str, state: str) -> str:
+def awaited(player: Player, state: str, choice: int = 0) -> str:
     """What would decide about text that is held back in this state."""
-    known = loaded_dialect(dialect)
+    known = loaded_dialect(dialect_of(player, state, choice))
     usual = "what follows: whitespace goes with a call, and a tag may only have begun"
     return known.waits_for.get(state, usual) if known is not None else usual
 
@@ -31,7 +46,7 @@ _PLAIN = ("text", "space", "end")
 
 def move_words(player: Player, move: Transition) -> str:
     """State, token, rule, and where that led."""
-    dialect = player.dialect
+    dialect = dialect_of(player, move.state, move.span.choice)
     meaning = state_meaning(dialect, move.state)
     state = f"state {move.state} ({meaning})" if meaning else f"state {move.state}"
     reason = f" ({move.why})" if move.why else ""
@@ -48,9 +63,9 @@ def _met(dialect: str, move: Transition) -> str:
     return f"{move.token}{said}, {meaning}{guard}"
 
 
-def held_words(dialect: str, move: Transition) -> str | None:
+def held_words(player: Player, move: Transition) -> str | None:
     """What is held back after a move, and what for."""
     if not move.held:
         return None
     are = "1 character is" if move.held == 1 else f"{move.held} characters are"
-    return f"{are} held back now: waiting for {awaited(dialect, move.to)}."
+    return f"{are} held back now: waiting for {awaited(player, move.to, move.span.choice)}."

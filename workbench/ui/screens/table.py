@@ -16,6 +16,7 @@ from textual.timer import Timer
 from transformer.dialects import loaded_dialect
 from transformer.parser.machine import Dialect, Rule
 from transformer.records import Transition
+from workbench.analysis.explain.wording import chosen_dialect
 from workbench.replay.player import Pane, Player
 from workbench.ui.display import Pieces
 from workbench.ui.screens.view import ViewScreen
@@ -201,8 +202,14 @@ class TableScreen(ViewScreen[int]):
         self.only_hits = False
         self.table = TextPane("Table", id="table")
         self.panes = (self.table,)
-        self._dialect = loaded_dialect(player.dialect)
+        self._dialect = loaded_dialect(chosen_dialect(player))
         self._rules = rules_of(self._dialect) if self._dialect is not None else []
+        own = loaded_dialect(player.dialect)
+        if own is not None and self._dialect is not None and own is not self._dialect:
+            # Before it chose, the answer was read by rules of its own.
+            self._rules = [
+                row for row in rules_of(own) if row.state not in self._dialect.states
+            ] + self._rules
         self._hits = Hits(player, step)
         self._timer: Timer | None = None
 
@@ -227,9 +234,10 @@ class TableScreen(ViewScreen[int]):
             return
         used = sum(1 for rule in self._rules if document.count(rule))
         counted = "counting … " if self._counting else ""
+        chosen = f", which {self.player.dialect} chose" if self._dialect.name != self.player.dialect else ""
         kind = "only rules that fired" if self.only_hits else "all rules"
         self.say(
-            f"the table of {self._dialect.name}",
+            f"the table of {self._dialect.name}{chosen}",
             f"{counted}{used} of {len(self._rules)} rules fired up to step {self.step + 1} · {kind}",
         )
 

@@ -52,7 +52,7 @@ def waiting_for(player: Player, held: Held) -> str:
     """The state that holds the text, and what would decide about it."""
     if not held.state:
         return "perhaps the beginning of a marker"
-    return f"in state {held.state}, waiting for {awaited(player.dialect, held.state)}"
+    return f"in state {held.state}, waiting for {awaited(player, held.state)}"
 
 
 CALLS = 6  # colours for calls, then they begin again

@@ -11,7 +11,7 @@ import pytest
 from tests.support.explanations import TOOLS, played, sample, why_of, whys
 from tests.support.samples import some_samples
 from tests.support.streams import chunk, sse
-from transformer import DIALECTS, Delta, Finding, Transition
+from transformer import DIALECTS, Delta, Finding, Transition, write_call
 from transformer.answer.conformance import RULES, Check
 from transformer.wording import beginning, ending, quote
 from workbench.analysis.explain.rows import explain_row
@@ -293,3 +293,21 @@ def test_sentences_begin_with_a_capital():
     data = sse(chunk(tool_calls=[call], finish_reason="tool_calls"))
     player = MemoryTape("x", header, [read_line(0, data), end_line(1, "done")]).play()
     assert "They were passed through unchanged." in why_of(player, "native-calls").sentences
+
+
+@pytest.mark.parametrize("dialect", ["hermes", "qwen3-coder"])
+def test_moves_after_auto_chose_are_told_in_the_words_of_the_chosen_dialect(dialect: str):
+    text = f"So it is.\n{write_call(dialect, 'read', {'filePath': 'a'}, TOOLS[0])}"
+    player, same = (played(text, name, size=7) for name in ("auto", dialect))
+
+    def moves(player: Player) -> dict[tuple[str, str, str], str]:
+        told = ((item, why) for item, why in whys(player) if isinstance(item, Transition))
+        return {
+            (item.state, item.token, item.why): why.sentences[0].split(" it met ")[0] for item, why in told
+        }
+
+    wanted = moves(same)
+    shared = {key: said for key, said in moves(player).items() if key in wanted}
+    assert len(shared) > 3
+    assert shared == {key: wanted[key] for key in shared}
+    assert any("looking for the first call" in said for said in moves(player).values())

@@ -121,3 +121,17 @@ def test_a_hostile_stream_and_a_dialect_that_does_not_exist():
 
     run(look(hostile_player()))
     run(look(played(stream_of("x"), dialect="[/x]\x1b")))
+
+
+def test_the_table_of_the_dialect_that_auto_chose():
+    text = 'So.\n<tool_call>\n{"name": "read", "arguments": {"path": "a"}}\n</tool_call>'
+    player = played(stream_of(text), dialect="auto")
+    screen = TableScreen(player, player.steps - 1)
+
+    async def look() -> None:
+        async with shown(screen, (120, 40)) as app:
+            assert app.sees("the table of hermes, which auto chose")
+
+    run(look())
+    known = {key for row in screen._rules for key in row.keys}
+    assert {(move.state, move.token, move.why) for _, move in transitions(player)} <= known
