@@ -1,4 +1,4 @@
-"""The one exception whose message is meant for the user; the command line prints it and exits with 2."""
+"""The exception whose message is meant for the user: the command line prints it and exits with 2."""
 
 from __future__ import annotations
 
@@ -9,3 +9,8 @@ class UserError(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
+
+
+def parser_says(error: Exception) -> str:
+    """Why a text could not be parsed; Python's own words for a long number speak of its settings."""
+    return "a number in it has too many digits" if "integer string conversion" in str(error) else str(error)

@@ -25,11 +25,12 @@ def call_ids(seed: str = "") -> Callable[[int], str]:
     The answer itself has the number -1, and its id is the seed where that can be one: so its tape is found.
     """
     plain = seed.isascii() and seed.isalnum()
+    seeded = seed.encode("utf-8", "surrogatepass")  # a tape from anywhere may have half a character in it
 
     def id(number: int) -> str:
         if number == ANSWER and plain:
             return f"call_{seed}"
-        return f"call_{blake2s(f'{seed}/{number}'.encode(), digest_size=12).hexdigest()}"
+        return f"call_{blake2s(seeded + b'/%d' % number, digest_size=12).hexdigest()}"
 
     return id
 

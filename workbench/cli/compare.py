@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 
 from workbench.analysis.compare import Aligned, Comparison, Section, compare
@@ -48,7 +49,7 @@ def _wishes(changes: Sequence[str]) -> Wishes:
 
 def _file(name: str, library: str | None) -> str:
     """A file, or the exchange of that id in the library."""
-    if resolve(name).exists() or "/" in name or "." in name:
+    if os.path.exists(resolve(name)) or "/" in name or "." in name:
         return name
     folder = read_settings(Flags(library=library)).library
     return str(tape_of(folder, name))

@@ -65,7 +65,7 @@ def library_list(
 def library_rebuild(library: str | None = None) -> int:
     """Make the index anew from the tapes; the exit code is 1 when one of them cannot be read."""
     folder = library_folder(library)
-    if not (folder / TAPES).is_dir():
+    if not os.path.isdir(folder / TAPES):
         raise UserError(f"there are no tapes in {folder}; --library names another folder")
     try:
         done = rebuild(folder, _progress)

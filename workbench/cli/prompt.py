@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -67,7 +68,7 @@ def prompt(
 
 def _print_template(name: str | None) -> int:
     """Of a tape the one that was used, of a dialect the built-in one."""
-    if name is not None and name not in DIALECTS and resolve(name).is_file():
+    if name is not None and name not in DIALECTS and os.path.isfile(resolve(name)):
         _, header = _request(name)
         recorded = _recorded(header)
         if recorded is not None:

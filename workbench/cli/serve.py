@@ -4,6 +4,7 @@ runs, the proxy alone.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,7 +62,7 @@ def attach(library: str | None) -> int:
     """A library that another process writes."""
     _needs_terminal("`workbench library list` lists the tapes without one")
     folder = Path(library) if library else read_settings(Flags()).library
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise UserError(f"there is no library in {folder}; --library names another folder")
     from workbench.ui.app import run_attached
 

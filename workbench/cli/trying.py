@@ -169,9 +169,9 @@ def _tapes(wanted: Wanted, settings: Settings) -> list[Path]:
     found = []
     for name in wanted.tapes:
         path = resolve(name)
-        if path.is_dir():
+        if os.path.isdir(path):
             found += sorted(path.rglob("*.jsonl"))
-        elif path.exists() or "/" in name or "." in name:
+        elif os.path.exists(path) or "/" in name or "." in name:
             found.append(path)
         else:
             found.append(tape_of(settings.library, name))

@@ -28,7 +28,7 @@ from workbench.config.settings import (
     Upstream,
     default_of,
 )
-from workbench.errors import UserError
+from workbench.errors import UserError, parser_says
 from workbench.tape.inputs import read_file
 
 NAME = "workbench.toml"
@@ -47,8 +47,8 @@ def read_toml() -> tuple[Path | None, dict[str, Any]]:
         return None, {}
     try:
         written = tomllib.loads(read_file(str(file)).decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UserError(f"{file} is not a configuration: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{file} is not a configuration: {parser_says(error)}") from None
     _refuse_unknown(written, [*PLAIN, PROMPTS.name, "upstreams"], str(file))
     return file, written
 

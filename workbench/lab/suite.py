@@ -30,7 +30,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import UserError
+from workbench.errors import UserError, parser_says
 from workbench.files import resolve
 from workbench.lab.plan import (
     BUILT_IN,
@@ -72,8 +72,8 @@ def read_suite(name: str) -> Plan:
     file = resolve(name)
     try:
         written = tomllib.loads(read_file(str(file)).decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UserError(f"{file} is not a suite: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{file} is not a suite: {parser_says(error)}") from None
     _check(written, _KEYS, str(file))
     tables = written.get("case", [])
     if not tables:

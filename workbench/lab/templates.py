@@ -15,7 +15,7 @@ from typing import Any
 from transformer.dialects import find_dialect
 from transformer.request.prompt import TemplateFailed, prompt_for
 from workbench.analysis.requests import Cost, system_text, tool_costs
-from workbench.errors import UserError
+from workbench.errors import UserError, parser_says
 from workbench.files import replace_file
 from workbench.rendering import check
 
@@ -71,8 +71,8 @@ def name_in_settings(settings: Path, dialect: str, file: Path) -> None:
     try:
         text = settings.read_text(encoding="utf-8") if settings.exists() else ""
         before = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UserError(f"{settings} cannot be read: {error}") from None
+    except (OSError, ValueError) as error:
+        raise UserError(f"{settings} cannot be read: {parser_says(error)}") from None
     named = _relative(file, settings.parent)
     prompts = before.get("prompts")
     if isinstance(prompts, dict) and prompts.get(dialect) == named:

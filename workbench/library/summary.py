@@ -115,8 +115,9 @@ def columns_of_summary(summary: Mapping[str, Any]) -> dict[str, Any]:
         columns["chat"] = text_of(chat.get("id"))
     if not isinstance(columns.get("findings", {}), Mapping):
         del columns["findings"]
-    if not _is_count(columns.get("calls", 0)):
-        del columns["calls"]
+    for key in ("calls", "status"):
+        if not _is_count(columns.get(key, 0)):
+            del columns[key]
     if "error" in columns:
         error = columns["error"]
         columns["error"] = text_of(error.get("message", error) if isinstance(error, Mapping) else error)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import orjson
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
@@ -83,7 +82,7 @@ class Control:
         data = b"".join(parts)
         body = json_object(data) if data.strip() else {}
         if body is None:
-            raise Refused(400, "the body is a JSON object; this one is not")
+            raise Refused(400, "the body is not a JSON object that can be read")
         return body
 
     # -- what can be asked
@@ -251,4 +250,4 @@ def _shown(upstream: Upstream) -> Body:
 
 def _error(status: int, message: str) -> Response:
     body = {"error": {"message": message, "type": "workbench_refused", "param": None, "code": None}}
-    return Response(orjson.dumps(body), status, media_type="application/json")
+    return Response(dumps(body), status, media_type="application/json")

@@ -26,6 +26,7 @@ from typing import Any, Literal, TypeAlias
 
 import orjson
 
+from transformer.jsontext import parse_leniently
 from workbench.text import is_visible, json_object, json_text
 
 VERSION = 1
@@ -33,6 +34,11 @@ BOM = b"\xef\xbb\xbf"
 # How a tape begins, even one whose first line was cut off.
 HEADER = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"tape"\s*:')
 _LATEST = 1 << 62
+_UNREADABLE = {
+    "number-too-long": "has a number of more digits than anything can hold",
+    "nested-too-deep": "is nested too deeply",
+    "invalid-utf8": "has bytes that are not UTF-8",
+}
 
 Kind: TypeAlias = Literal["read", "sent", "status", "finding", "lost", "end", "other", "damaged"]
 DataKind: TypeAlias = Literal["read", "sent"]
@@ -159,7 +165,7 @@ class TapeReader:
     def _read_header(self, text: bytes) -> dict[str, Any]:
         value = json_object(text)
         if value is None and HEADER.match(text):
-            raise TapeError("this is not a tape that can be read: its first line is half written")
+            raise TapeError(f"this is not a tape that can be read: its first line {_why_unreadable(text)}")
         if value is None or "tape" not in value:
             raise TapeError('this is not a tape: its first line is not a JSON object with the key "tape"')
         if value["tape"] != VERSION:
@@ -253,6 +259,13 @@ def _payload(value: Mapping[str, Any], kind: str) -> bytes:
     if kind in value:
         return str(value[kind]).encode("utf-8")
     return base64.b64decode(value[f"{kind}64"], validate=True)
+
+
+def _why_unreadable(text: bytes) -> str:
+    """What is wrong with a header that is not a JSON object."""
+    parsed = parse_leniently(text.removeprefix(BOM))
+    whole = isinstance(parsed.value, dict)
+    return _UNREADABLE.get(parsed.repaired or "", "is half written") if whole else "is half written"
 
 
 def _fault(value: Mapping[str, Any]) -> str:

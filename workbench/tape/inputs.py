@@ -12,7 +12,6 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, AnyStr, Literal, TypeAlias
 
 from transformer.answer.stream import StreamTransformer
@@ -20,7 +19,7 @@ from transformer.dialects import EXAMPLE
 from transformer.journal import Keep
 from transformer.records import Finding, Record
 from transformer.sse import DONE, encode
-from workbench.errors import UserError
+from workbench.errors import UserError, parser_says
 from workbench.files import resolve
 from workbench.tape.format import BOM, HEADER, Tape, TapeError, read_tape
 from workbench.tape.recipe import Recipe
@@ -178,7 +177,7 @@ def parse_json(data: bytes, name: str) -> Any:
             f"{name} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}"
         ) from None
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{name} is not JSON that can be read: {error}") from None
+        raise UserError(f"{name} is not JSON that can be read: {parser_says(error)}") from None
 
 
 def _standard_input() -> bytes:
@@ -195,7 +194,7 @@ def _standard_input() -> bytes:
 
 def _reason(error: OSError, name: str) -> str:
     reason = error.strerror or str(error)
-    if error.errno == errno.EISDIR or Path(name).is_dir():
+    if error.errno == errno.EISDIR or os.path.isdir(name):
         return f"{reason}; name one of the files in it"
     if error.errno == errno.ENOENT and name == os.path.basename(name):
         return f"{reason} in {os.getcwd()}"
@@ -304,8 +303,9 @@ class Chunking:
             pattern = _TEXT_LINE if isinstance(data, str) else _BYTES_LINE
             yield from (match[0] for match in pattern.finditer(data))
             return
-        # The seed is text on purpose: Python promises the same sequence for it in every version.
-        dice = random.Random(self.seed)
+        # The seed is bytes on purpose: Python promises the same sequence for them in every version. An
+        # argument that is not UTF-8 comes with halves of characters in it.
+        dice = random.Random(self.seed.encode("utf-8", "surrogatepass"))
         start = 0
         while start < len(data):
             size = self.size if self.how == "size" else dice.randint(1, _LONGEST_RANDOM)

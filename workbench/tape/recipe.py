@@ -107,7 +107,8 @@ def chat_request(header: Mapping[str, Any]) -> dict[str, Any] | None:
     if not isinstance(request, dict):
         return None
     frontend = header.get("frontend", "chat")
-    return as_chat(request, frontend) if frontend in FRONTENDS else None
+    known = isinstance(frontend, str) and frontend in FRONTENDS
+    return as_chat(request, frontend) if known else None
 
 
 def wished(header: Mapping[str, Any], wishes: Wishes) -> dict[str, Any]:

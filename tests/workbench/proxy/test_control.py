@@ -198,3 +198,37 @@ def test_a_configured_key_wins_over_the_clients_and_is_never_kept(keyed: Bench):
     kept = b"".join(path.read_bytes() for path in keyed.proxy.library.rglob("*") if path.is_file())
     assert upstream.requests[-1].header("x-team") == f"our {TEAM}"
     assert not [secret for secret in (KEY, TEAM, "sk-of-the-client-itself") if secret.encode() in kept]
+
+
+LONG = "7" * 5_000
+REQUEST = '"body": {"model": "m", "messages": []}'
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/resend", f'{{{REQUEST}, "session": {LONG}}}'),
+        ("POST", "/resend", f'{{{REQUEST}, "session": "\\ud800"}}'),
+        ("POST", "/resend", f'{{{REQUEST}, "upstream": "\\ud800"}}'),
+        ("POST", "/resend", f'{{{REQUEST}, "frontend": "\\ud800"}}'),
+        ("POST", "/resend", f'{{{REQUEST}, "dialect": "\\ud800"}}'),
+        ("POST", "/resend", f'{{{REQUEST}, "policy": {{"\\ud800": "\\ud800"}}}}'),
+        ("POST", "/resend", f'{{{REQUEST}, "labels": {{"\\ud800": 1}}}}'),
+        ("POST", "/resend", '{"body": "\\ud800"}'),
+        ("PATCH", "/upstreams/default", f'{{"policy": {{"max_call_bytes": {LONG}}}}}'),
+        ("PATCH", "/upstreams/default", f'{{"policy": {{"max_call_bytes": 1e{LONG}}}}}'),
+        ("PATCH", "/upstreams/default", '{"\\ud800": 1}'),
+        ("PATCH", "/upstreams/default", '{"dialect": ["\\ud800"]}'),
+        ("PATCH", f"/upstreams/{LONG}", "{}"),
+        ("PATCH", "/upstreams/%ED%A0%80", "{}"),
+        ("GET", "/status", LONG),
+        ("GET", "/status", "[" * 20_000),
+    ],
+)
+def test_odd_values_are_refused_with_a_sentence(viewer: Viewer, method: str, path: str, body: str):
+    registration = viewer.registration
+    headers = {"x-workbench-token": registration.token}
+    url = registration.control + path
+    answer = httpx.request(method, url, content=body.encode(), headers=headers, trust_env=False)
+    assert 400 <= answer.status_code < 500, answer.text
+    assert len(answer.json()["error"]["message"].split()) > 4
