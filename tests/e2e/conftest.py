@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.errands import NOTE
 from tests.e2e.opencode import find_opencode
-from tests.e2e.programs import ClaudeCode, Codex, Program
+from tests.e2e.programs import AiSdk, ClaudeCode, Cline, Codex, Program, QwenCode
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +25,15 @@ def program(request: pytest.FixtureRequest) -> tuple[Program, str]:
     kind: type[Program] = request.param
     reason = f"{kind.name} is not on PATH and {kind.variable} does not name it"
     return kind(), kind.find() or missing(reason)
+
+
+@pytest.fixture(scope="session", params=[QwenCode, Cline, AiSdk], ids=["qwen-code", "cline", "ai-sdk"])
+def installed(request: pytest.FixtureRequest) -> tuple[Program, str]:
+    """A client of the extended tier, and what starts it."""
+    kind: type[Program] = request.param
+    return kind(), kind.find() or missing(
+        "WORKBENCH_CLIENTS does not name the folder that .ci/clients filled"
+    )
 
 
 def missing(reason: str) -> str:

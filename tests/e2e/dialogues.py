@@ -20,7 +20,7 @@ class Call:
     """A call the model wants made."""
 
     name: str
-    arguments: Mapping[str, str]
+    arguments: Mapping[str, Any]
 
 
 def written(dialect: str, calls: Sequence[Call], number: int = 0) -> str:
@@ -36,10 +36,14 @@ def written(dialect: str, calls: Sequence[Call], number: int = 0) -> str:
 
 
 def _tagged(dialect: str, call: Call) -> str:
+    texts = {
+        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for key, value in call.arguments.items()
+    }
     if dialect == "roo-xml":
-        values = "".join(f"<{key}>\n{text}\n</{key}>\n" for key, text in call.arguments.items())
+        values = "".join(f"<{key}>\n{text}\n</{key}>\n" for key, text in texts.items())
         return f"<{call.name}>\n{values}</{call.name}>"
-    values = "".join(f"<parameter={key}>\n{text}\n</parameter>\n" for key, text in call.arguments.items())
+    values = "".join(f"<parameter={key}>\n{text}\n</parameter>\n" for key, text in texts.items())
     return f"<tool_call>\n<function={call.name}>\n{values}</function>\n</tool_call>"
 
 
@@ -73,6 +77,7 @@ class Dialogue:
     turns: Sequence[Turn]
     # The turns whose answer goes wrong, and how: a function of what the model meant to say.
     faults: Mapping[int, Callable[[str], Answer]] = field(default_factory=dict)
+    spoken: int = 0  # messages of the assistant that the client invents before the first turn
     asked: list[int] = field(default_factory=list)
     bodies: list[JSON] = field(default_factory=list)
     sent: list[bytes] = field(default_factory=list)  # the body of each answer, titles included
@@ -87,7 +92,7 @@ class Dialogue:
     def _answer(self, body: JSON) -> Answer:
         if text_of(body["messages"][0]).startswith(TITLE):
             return stream(stream_of("A title", meta=META))
-        turn = sum(message["role"] == "assistant" for message in body["messages"])
+        turn = sum(message["role"] == "assistant" for message in body["messages"]) - self.spoken
         self.asked.append(turn)
         self.bodies.append(body)
         number = sum(len(one.calls) for one in self.turns[:turn])

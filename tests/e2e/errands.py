@@ -3,8 +3,11 @@ often it ran; and how an answer goes wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
+from tests.e2e.dialogues import Turn
+from tests.e2e.programs import Program
 from tests.support.streams import META, stream_of
 from tests.support.upstream.answers import Answer, Step, stream
 
@@ -71,3 +74,33 @@ def cut_after(marker: str, end: Step) -> Callable[[str], Answer]:
         return stream(stream_of(before + found, meta=META, finish=None, done=False), end=end)
 
     return answer
+
+
+# Claude Code takes blanks from the ends of lines, unless it is Markdown, and reads escapes in a content.
+OUT = "out.md"
+
+
+def hostile(program: Program, dialect: str) -> str:
+    """What the file is to hold."""
+    writer = program.write(Path("x"), "\n")
+    runner = program.run("x")
+    (command,) = runner.arguments
+    plain = PLAIN if program.api == "responses" else PLAIN.replace("\\u0041", "\\U0041")
+    return plain + lookalike(dialect, writer.name, list(writer.arguments)[-1], runner.name, command)
+
+
+def errand(program: Program, work: Path, dialect: str, together: bool = False) -> Sequence[Turn]:
+    """The note, the file and the command: one after the other, or all in one answer."""
+    calls = [
+        program.read(work / "note.txt"),
+        program.write(work / OUT, hostile(program, dialect)),
+        program.run(COMMAND),
+    ]
+    if together:
+        return [Turn("All at once.", calls, size=7, chunking="random:all"), Turn(FINAL, size=1000)]
+    return [
+        Turn("I read it.", calls[:1], size=40, chunking="bytes"),
+        Turn("Now I write.", calls[1:2], size=3, chunking="random:write"),
+        Turn("", calls[2:], size=4),
+        Turn(FINAL, size=2, chunking="random:final"),
+    ]

@@ -28,12 +28,24 @@ def find_opencode() -> str | None:
     return os.environ.get("WORKBENCH_OPENCODE") or shutil.which("opencode")
 
 
-def run_opencode(binary: str, home: Path, work: Path, url: str, prompt: str, seconds: float = SECONDS) -> Ran:
-    """Let it work on a prompt in the folder `work`, with the model behind `url`."""
+def run_opencode(
+    binary: str,
+    home: Path,
+    work: Path,
+    url: str,
+    prompt: str,
+    seconds: float = SECONDS,
+    configuration: Mapping[str, object] | None = None,
+) -> Ran:
+    """Let it work on a prompt in the folder `work`, with the model behind `url`.
+
+    A configuration of the caller's takes the place of the usual one, the url included.
+    """
     done = subprocess.run(
         [binary, "run", prompt],
         cwd=work,
-        env=_environment(home, url) | {"PWD": str(work)},  # it believes this rather than its real folder
+        env=_environment(home, configuration or _configuration(url))
+        | {"PWD": str(work)},  # it believes this rather than its real folder
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
@@ -43,7 +55,7 @@ def run_opencode(binary: str, home: Path, work: Path, url: str, prompt: str, sec
     return Ran(done.returncode, done.stdout, done.stderr)
 
 
-def _environment(home: Path, url: str) -> dict[str, str]:
+def _environment(home: Path, configuration: Mapping[str, object]) -> dict[str, str]:
     folders = {f"XDG_{name.upper()}_HOME": str(home / name) for name in ("config", "data", "cache", "state")}
     kept = {
         key: value
@@ -56,7 +68,7 @@ def _environment(home: Path, url: str) -> dict[str, str]:
         | {
             "HOME": str(home),
             "NO_COLOR": "1",
-            "OPENCODE_CONFIG_CONTENT": json.dumps(_configuration(url)),
+            "OPENCODE_CONFIG_CONTENT": json.dumps(configuration),
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
             "OPENCODE_DISABLE_PROJECT_CONFIG": "1",

@@ -1,7 +1,8 @@
-"""Codex and Claude Code, run headless, with nothing of the caller's configuration."""
+"""Coding agents, run headless, with nothing of the caller's configuration."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -18,7 +19,8 @@ from tests.e2e.opencode import Ran
 SECONDS = 180
 KEY = "sk-client-0123456789"
 PROMPT = "Do what the note says."
-_FOREIGN = ("CODEX", "CLAUDE", "ANTHROPIC", "OPENAI", "XDG_", "WORKBENCH_")
+_FOREIGN = ("CODEX", "CLAUDE", "CLINE", "QWEN", "ANTHROPIC", "OPENAI", "XDG_", "WORKBENCH_")
+_AI_SDK = Path(__file__).with_name("ai_sdk.mjs")
 
 
 class Program(ABC):
@@ -27,6 +29,7 @@ class Program(ABC):
     name: ClassVar[str]
     api: ClassVar[str]
     variable: ClassVar[str]  # that names its binary
+    spoken: ClassVar[int] = 0  # messages of the assistant that it invents before the first turn
 
     @classmethod
     def find(cls) -> str | None:
@@ -120,6 +123,96 @@ class ClaudeCode(Program):
 
     def run(self, command: str) -> Call:
         return Call("Bash", {"command": command})
+
+
+class Installed(Program):
+    """One of those in the folder that `.ci/clients` fills."""
+
+    variable = "WORKBENCH_CLIENTS"
+
+    @classmethod
+    def find(cls) -> str | None:
+        folder = os.environ.get(cls.variable)
+        return folder and f"{folder}/node_modules/.bin/{cls.name}"
+
+
+class QwenCode(Installed):
+    name = "qwen"
+    api = "chat"
+    spoken = 1
+
+    def command(self, binary: str) -> list[str]:
+        return [binary, "--yolo", "--auth-type", "openai", PROMPT]
+
+    def settings(self, home: Path, url: str) -> dict[str, str]:
+        folder = home / ".qwen"
+        folder.mkdir(parents=True, exist_ok=True)
+        # Else it asks the model after the last turn what it should remember.
+        (folder / "settings.json").write_text('{"memory": {"enableManagedAutoMemory": false}}')
+        return {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": KEY, "OPENAI_MODEL": "m"}
+
+    def read(self, path: Path) -> Call:
+        return Call("read_file", {"file_path": str(path)})
+
+    def write(self, path: Path, text: str) -> Call:
+        return Call("write_file", {"file_path": str(path), "content": text})
+
+    def run(self, command: str) -> Call:
+        return Call("run_shell_command", {"command": command})
+
+
+class Cline(Installed):
+    name = "cline"
+    api = "chat"
+
+    def command(self, binary: str) -> list[str]:
+        return [binary, "--provider", "openai-compatible", "--model", "m", PROMPT]
+
+    def settings(self, home: Path, url: str) -> dict[str, str]:
+        folder = home / ".cline" / "data" / "settings"
+        folder.mkdir(parents=True, exist_ok=True)
+        provider = {"provider": "openai-compatible", "apiKey": KEY, "model": "m", "baseUrl": url}
+        entry = {"settings": provider, "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"}
+        settings = {"version": 1, "providers": {"openai-compatible": entry}}
+        (folder / "providers.json").write_text(json.dumps(settings))
+        return {"CLINE_SESSION_BACKEND_MODE": "local"}  # no daemon that lives on after it
+
+    def read(self, path: Path) -> Call:
+        return Call("read_files", {"files": [{"path": str(path)}]})
+
+    def write(self, path: Path, text: str) -> Call:
+        return Call("editor", {"path": str(path), "new_text": text})
+
+    def run(self, command: str) -> Call:
+        return Call("run_commands", {"commands": [command]})
+
+
+class AiSdk(Installed):
+    """No agent but a library; tests/e2e/ai_sdk.mjs makes an agent of it."""
+
+    name = "ai-sdk"
+    api = "responses"
+
+    @classmethod
+    def find(cls) -> str | None:
+        return os.environ.get(cls.variable) and shutil.which("node")
+
+    def command(self, binary: str) -> list[str]:
+        return [binary, "--input-type=module", "--eval", _AI_SDK.read_text(encoding="utf-8")]
+
+    def settings(self, home: Path, url: str) -> dict[str, str]:
+        # A script that has no file looks for its modules in the folder it works in, and above.
+        (home.parent / "node_modules").symlink_to(Path(os.environ[self.variable]) / "node_modules")
+        return {"SDK_URL": url, "SDK_KEY": KEY, "SDK_PROMPT": PROMPT}
+
+    def read(self, path: Path) -> Call:
+        return Call("read", {"path": str(path)})
+
+    def write(self, path: Path, text: str) -> Call:
+        return Call("write", {"path": str(path), "content": text})
+
+    def run(self, command: str) -> Call:
+        return Call("run", {"command": command})
 
 
 @dataclass(frozen=True, slots=True)

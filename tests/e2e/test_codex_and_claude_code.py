@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.dialogues import Call, Dialogue, Turn
-from tests.e2e.errands import COMMAND, DIALECTS, FINAL, NOTE, PLAIN, RAN, cut_after, lookalike
+from tests.e2e.errands import COMMAND, DIALECTS, FINAL, NOTE, OUT, RAN, cut_after, errand, hostile
 from tests.e2e.programs import KEY, Place, Program, cancel_program, run_program
 from tests.e2e.replays import check_replay
 from tests.support.proxies import Proxy, running_proxy
@@ -17,17 +16,6 @@ from tests.support.streams import META, stream_of
 from tests.support.upstream.answers import Answer, Close, Reset, Step, failure, stream
 from tests.support.upstream.server import ScriptedUpstream
 from workbench.tape.format import Tape, dump_tape
-
-# Claude Code takes blanks from the ends of lines, unless it is Markdown, and reads escapes in a content.
-OUT = "out.md"
-
-
-def hostile(program: Program, dialect: str) -> str:
-    writer = program.write(Path("x"), "\n")
-    runner = program.run("x")
-    (command,) = runner.arguments
-    plain = PLAIN if program.api == "responses" else PLAIN.replace("\\u0041", "\\U0041")
-    return plain + lookalike(dialect, writer.name, list(writer.arguments)[-1], runner.name, command)
 
 
 def tapes_of(proxy: Proxy, program: Program, upstream: ScriptedUpstream) -> list[Tape]:
@@ -44,22 +32,6 @@ def tapes_of(proxy: Proxy, program: Program, upstream: ScriptedUpstream) -> list
     return tapes
 
 
-def turns(program: Program, work: Path, dialect: str, together: bool) -> Sequence[Turn]:
-    calls = [
-        program.read(work / "note.txt"),
-        program.write(work / OUT, hostile(program, dialect)),
-        program.run(COMMAND),
-    ]
-    if together:
-        return [Turn("All at once.", calls, size=7, chunking="random:all"), Turn(FINAL, size=1000)]
-    return [
-        Turn("I read it.", calls[:1], size=40, chunking="bytes"),
-        Turn("Now I write.", calls[1:2], size=3, chunking="random:write"),
-        Turn("", calls[2:], size=4),
-        Turn(FINAL, size=2, chunking="random:final"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("dialect", "together"), [*((name, False) for name in DIALECTS), ("qwen3-coder", True), ("kimi-k2", True)]
 )
@@ -67,7 +39,7 @@ def test_it_reads_writes_runs_and_ends(
     program: tuple[Program, str], tmp_path: Path, work: Path, dialect: str, together: bool
 ):
     agent, binary = program
-    dialogue = Dialogue(dialect, turns(agent, work, dialect, together))
+    dialogue = Dialogue(dialect, errand(agent, work, dialect, together))
     with ScriptedUpstream() as upstream, running_proxy(tmp_path, upstream, dialect) as proxy:
         upstream.answer_with(dialogue)
         ran = run_program(agent, Place(binary, tmp_path / "home", work, proxy.url))
@@ -86,13 +58,16 @@ def test_it_reads_writes_runs_and_ends(
     assert sorted(path.name for path in work.iterdir()) == ["note.txt", OUT, "ran.log"]
 
 
-def test_it_shows_what_upstream_refuses(program: tuple[Program, str], tmp_path: Path, work: Path):
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_it_shows_what_upstream_refuses(
+    program: tuple[Program, str], tmp_path: Path, work: Path, dialect: str
+):
     """A permanent fault is told once; a client that asks again and again would never come back."""
     agent, binary = program
     sentence = "max_tokens must not exceed 8192 for this model"
     error = {"message": sentence, "type": "invalid_request_error", "param": None, "code": None}
-    dialogue = Dialogue("roo-xml", [Turn("")], {0: lambda said: failure(400, {"error": error})})
-    with ScriptedUpstream() as upstream, running_proxy(tmp_path, upstream, "roo-xml") as proxy:
+    dialogue = Dialogue(dialect, [Turn("")], {0: lambda said: failure(400, {"error": error})})
+    with ScriptedUpstream() as upstream, running_proxy(tmp_path, upstream, dialect) as proxy:
         upstream.answer_with(dialogue)
         ran = run_program(agent, Place(binary, tmp_path / "home", work, proxy.url))
         tapes_of(proxy, agent, upstream)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -119,3 +122,29 @@ def test_a_broken_stream_never_runs_a_tool_twice(
     # Behind a complete call the conversation goes on as if nothing had been; else the fault is shown, once.
     assert dialogue.asked == [0, 1][: runs + 1]
     assert (ran.code, FINAL in ran.out, "upstream" in ran.err) == (1 - runs, bool(runs), not runs), ran
+
+
+def test_what_connect_prints_is_what_it_needs(opencode: str, tmp_path: Path, work: Path):
+    """It asks for as many tokens as the printed limit says; without one it asks for 32,000."""
+    dialogue = Dialogue("roo-xml", [Turn("", [read(work)]), Turn(FINAL)])
+    with ScriptedUpstream() as upstream, running_proxy(tmp_path, upstream, "roo-xml") as proxy:
+        upstream.answer_with(dialogue)
+        command = [
+            sys.executable,
+            "-m",
+            "workbench",
+            "connect",
+            "opencode",
+            "--url",
+            proxy.url,
+            "--model",
+            "m",
+        ]
+        printed = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+        chosen = {"model": "workbench/m", "small_model": "workbench/m"}
+        ran = run_opencode(
+            opencode, tmp_path / "home", work, proxy.url, "Go.", configuration=printed | chosen
+        )
+    assert (ran.code, FINAL in ran.out, dialogue.asked) == (0, True, [0, 1]), ran
+    limit = printed["provider"]["workbench"]["models"]["m"]["limit"]["output"]
+    assert {body["max_tokens"] for body in dialogue.bodies} == {limit}

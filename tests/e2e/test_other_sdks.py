@@ -16,7 +16,9 @@ from anthropic import Anthropic
 from openai import OpenAI
 
 from tests.e2e.dialogues import Call, written
+from tests.e2e.errands import DIALECTS
 from tests.e2e.replays import check_replay
+from tests.support.bench import wait_for
 from tests.support.proxies import Proxy, running_proxy
 from tests.support.streams import JSON, META, message, stream_of
 from tests.support.tiers import only_exhaustive
@@ -50,100 +52,9 @@ class Got:
     tokens: tuple[int, int]
 
 
-# -- the openai SDK
-
-
-def openai_client(proxy: Proxy) -> Any:
-    """Untyped: what is asked and answered are plain dictionaries here."""
-    return OpenAI(base_url=proxy.url, api_key="sk-sdk", max_retries=0, timeout=30)
-
-
-def ask_response(**more: Any) -> JSON:
-    tool = {"type": "function", "name": "write", "parameters": SCHEMA, "strict": True}
-    return {"model": "m", "input": "Go on.", "tools": [tool], **more}
-
-
-def of_response(response: Any) -> Got:
-    calls = [item for item in response.output if item.type == "function_call"]
-    assert len({item.id for item in response.output}) == len(response.output)
-    made = [(call.name, json.loads(call.arguments)) for call in calls]
-    usage = response.usage
-    return Got(response.output_text, made, response.status, (usage.input_tokens, usage.output_tokens))
-
-
-def response_created(proxy: Proxy) -> Got:
-    with openai_client(proxy) as client:
-        return of_response(client.responses.create(**ask_response()))
-
-
-def response_streamed(proxy: Proxy) -> Got:
-    with openai_client(proxy) as client:
-        *_, last = client.responses.create(**ask_response(), stream=True)
-    assert last.type == "response.completed"
-    return of_response(last.response)
-
-
-def response_helped(proxy: Proxy) -> Got:
-    with openai_client(proxy) as client, client.responses.stream(**ask_response()) as events:
-        texts = [event.delta for event in events if event.type == "response.output_text.delta"]
-        final = events.get_final_response()
-    assert "".join(texts) == final.output_text
-    return of_response(final)
-
-
-# -- the anthropic SDK
-
-
-def anthropic_client(proxy: Proxy) -> Any:
-    return Anthropic(base_url=proxy.base, api_key="sk-sdk", max_retries=0, timeout=30)
-
-
-def ask_message(**more: Any) -> JSON:
-    messages = [{"role": "user", "content": "Go on."}]
-    tool = {"name": "write", "input_schema": SCHEMA}
-    return {"model": "m", "max_tokens": 100, "messages": messages, "tools": [tool], **more}
-
-
-def of_message(message: Any) -> Got:
-    text = "".join(block.text for block in message.content if block.type == "text")
-    made = [(block.name, block.input) for block in message.content if block.type == "tool_use"]
-    return Got(text, made, message.stop_reason, (message.usage.input_tokens, message.usage.output_tokens))
-
-
-def message_created(proxy: Proxy) -> Got:
-    with anthropic_client(proxy) as client:
-        return of_message(client.messages.create(**ask_message()))
-
-
-def message_beta(proxy: Proxy) -> Got:
-    """The path that Claude Code uses too: `?beta=true`."""
-    with anthropic_client(proxy) as client:
-        return of_message(client.beta.messages.create(**ask_message()))
-
-
-def message_helped(proxy: Proxy) -> Got:
-    with anthropic_client(proxy) as client, client.messages.stream(**ask_message()) as events:
-        texts = [event.text for event in events if event.type == "text"]
-        final = events.get_final_message()
-    got = of_message(final)
-    assert "".join(texts) == got.content
-    return got
-
-
-WAYS: list[Callable[[Proxy], Got]] = [
-    response_created,
-    response_streamed,
-    response_helped,
-    message_created,
-    message_beta,
-    message_helped,
-]
-STREAMING = [response_streamed, response_helped, message_helped]
-
-
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A proxy of one dialect, and the upstream it asks."""
+    """A dialect, which is the name of a model too, and the proxy and upstream that all dialects share."""
 
     dialect: str
     upstream: ScriptedUpstream
@@ -154,15 +65,124 @@ class Setting:
         return CALLS[:1] if self.dialect == "roo-xml" else CALLS
 
     def last_tape(self) -> Tape:
-        """That of the last request; every POST has one."""
-        return self.proxy.tapes(sum(seen.method == "POST" for seen in self.upstream.requests))[-1]
+        """That of the last request; every one that upstream has seen has one."""
+        asked = sum(
+            seen.method == "POST" and seen.json["model"] == self.dialect for seen in self.upstream.requests
+        )
+
+        def last() -> Tape | None:
+            tapes = [tape for tape in self.proxy.tapes() if tape.header["request"]["model"] == self.dialect]
+            return tapes[-1] if sum(tape.complete for tape in tapes) >= asked else None
+
+        tape: Tape = wait_for(last, f"tape {asked} of {self.dialect}")
+        return tape
 
 
-@pytest.fixture(scope="module", params=["roo-xml", "qwen3-coder", "kimi-k2"])
-def setting(request, tmp_path_factory) -> Iterator[Setting]:
-    folder = tmp_path_factory.mktemp(request.param)
-    with ScriptedUpstream() as upstream, running_proxy(folder, upstream, request.param) as proxy:
-        yield Setting(request.param, upstream, proxy)
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ScriptedUpstream, Proxy]]:
+    with ScriptedUpstream() as upstream:
+        toml = "".join(
+            f'[upstreams.{name}]\nurl = "{upstream.url}"\nserves = ["{name}"]\ndialect = "{name}"\n'
+            for name in DIALECTS
+        )
+        with running_proxy(tmp_path_factory.mktemp("served"), None, toml=toml) as proxy:
+            yield upstream, proxy
+
+
+@pytest.fixture(scope="module", params=DIALECTS)
+def setting(request: pytest.FixtureRequest, served: tuple[ScriptedUpstream, Proxy]) -> Setting:
+    return Setting(request.param, *served)
+
+
+# -- the openai SDK
+
+
+def openai_client(to: Setting) -> Any:
+    """Untyped: what is asked and answered are plain dictionaries here."""
+    return OpenAI(base_url=to.proxy.url, api_key="sk-sdk", max_retries=0, timeout=30)
+
+
+def ask_response(to: Setting, **more: Any) -> JSON:
+    tool = {"type": "function", "name": "write", "parameters": SCHEMA, "strict": True}
+    return {"model": to.dialect, "input": "Go on.", "tools": [tool], **more}
+
+
+def of_response(response: Any) -> Got:
+    calls = [item for item in response.output if item.type == "function_call"]
+    assert len({item.id for item in response.output}) == len(response.output)
+    made = [(call.name, json.loads(call.arguments)) for call in calls]
+    usage = response.usage
+    return Got(response.output_text, made, response.status, (usage.input_tokens, usage.output_tokens))
+
+
+def response_created(to: Setting) -> Got:
+    with openai_client(to) as client:
+        return of_response(client.responses.create(**ask_response(to)))
+
+
+def response_streamed(to: Setting) -> Got:
+    with openai_client(to) as client:
+        *_, last = client.responses.create(**ask_response(to), stream=True)
+    assert last.type == "response.completed"
+    return of_response(last.response)
+
+
+def response_helped(to: Setting) -> Got:
+    with openai_client(to) as client, client.responses.stream(**ask_response(to)) as events:
+        texts = [event.delta for event in events if event.type == "response.output_text.delta"]
+        final = events.get_final_response()
+    assert "".join(texts) == final.output_text
+    return of_response(final)
+
+
+# -- the anthropic SDK
+
+
+def anthropic_client(to: Setting) -> Any:
+    return Anthropic(base_url=to.proxy.base, api_key="sk-sdk", max_retries=0, timeout=30)
+
+
+def ask_message(to: Setting, **more: Any) -> JSON:
+    messages = [{"role": "user", "content": "Go on."}]
+    tool = {"name": "write", "input_schema": SCHEMA}
+    return {"model": to.dialect, "max_tokens": 100, "messages": messages, "tools": [tool], **more}
+
+
+def of_message(message: Any) -> Got:
+    text = "".join(block.text for block in message.content if block.type == "text")
+    made = [(block.name, block.input) for block in message.content if block.type == "tool_use"]
+    return Got(text, made, message.stop_reason, (message.usage.input_tokens, message.usage.output_tokens))
+
+
+def message_created(to: Setting) -> Got:
+    with anthropic_client(to) as client:
+        return of_message(client.messages.create(**ask_message(to)))
+
+
+def message_beta(to: Setting) -> Got:
+    """The path that Claude Code uses too: `?beta=true`."""
+    with anthropic_client(to) as client:
+        return of_message(client.beta.messages.create(**ask_message(to)))
+
+
+def message_helped(to: Setting) -> Got:
+    with anthropic_client(to) as client, client.messages.stream(**ask_message(to)) as events:
+        texts = [event.text for event in events if event.type == "text"]
+        final = events.get_final_message()
+    got = of_message(final)
+    assert "".join(texts) == got.content
+    return got
+
+
+WAYS: list[Callable[[Setting], Got]] = [
+    response_created,
+    response_streamed,
+    response_helped,
+    message_created,
+    message_beta,
+    message_helped,
+]
+STREAMING = [response_streamed, response_helped, message_helped]
 
 
 @pytest.mark.parametrize(
@@ -180,7 +200,7 @@ def test_each_way_gets_the_same_calls(setting: Setting, way, chunking: str):
         return stream(Chunking.parse(chunking).cut(stream_of(said, 9, meta=META, usage=USAGE)))
 
     setting.upstream.answer_with(answer)
-    got = way(setting.proxy)
+    got = way(setting)
     assert (got.content, got.tokens) == ("I do it.", (3, 4))
     assert got.calls == [(call.name, dict(call.arguments)) for call in setting.calls]
     assert got.end == ("completed" if "response" in way.__name__ else "tool_use")
@@ -190,7 +210,7 @@ def test_each_way_gets_the_same_calls(setting: Setting, way, chunking: str):
 def test_their_tapes_replay_to_what_was_sent(setting: Setting, way):
     said = written(setting.dialect, setting.calls)
     setting.upstream.answer_with(lambda seen: stream(stream_of(said, usage=USAGE)))
-    way(setting.proxy)
+    way(setting)
     tape = setting.last_tape()
     assert tape.header["frontend"] == ("responses" if "response" in way.__name__ else "messages")
     check_replay(tape)
@@ -215,7 +235,7 @@ def test_an_error_of_upstream_is_the_right_exception(
     setting.upstream.answer_with(lambda seen: failure(status, {"error": said}))
     sdk = openai if "response" in way.__name__ else anthropic
     with pytest.raises(getattr(sdk, kind), match=SENTENCE) as caught:
-        way(setting.proxy)
+        way(setting)
     assert caught.value.status_code == status
     if sdk is anthropic:
         assert caught.value.body["type"] == "error" and caught.value.body["error"]["type"] == error
@@ -230,25 +250,25 @@ def test_a_stream_that_breaks_off_is_told(setting: Setting, way):
     setting.upstream.answer_with(lambda seen: stream(cut, end=Close()))
     if way is message_helped:
         with pytest.raises(anthropic.APIStatusError, match="upstream"):
-            way(setting.proxy)
+            way(setting)
     else:
-        with openai_client(setting.proxy) as client:
-            *_, last = client.responses.create(**ask_response(), stream=True)
+        with openai_client(setting) as client:
+            *_, last = client.responses.create(**ask_response(setting), stream=True)
         assert last.type == "response.failed" and "upstream" in last.response.error.message
     check_replay(setting.last_tape())
 
 
-def leave_response(proxy: Proxy) -> float:
-    with openai_client(proxy) as client:
-        events = client.responses.create(**ask_response(), stream=True)
+def leave_response(to: Setting) -> float:
+    with openai_client(to) as client:
+        events = client.responses.create(**ask_response(to), stream=True)
         next(iter(events))
         events.close()
         return time.monotonic()
 
 
-def leave_message(proxy: Proxy) -> float:
-    with anthropic_client(proxy) as client:
-        events = client.messages.create(**ask_message(), stream=True)
+def leave_message(to: Setting) -> float:
+    with anthropic_client(to) as client:
+        events = client.messages.create(**ask_message(to), stream=True)
         next(iter(events))
         events.close()
         return time.monotonic()
@@ -258,7 +278,7 @@ def leave_message(proxy: Proxy) -> float:
 def test_a_client_that_leaves_ends_the_request_to_upstream(setting: Setting, way):
     setting.upstream.answer_with(lambda seen: stream(stream_of("I begin", finish=None, done=False), end=None))
     before = len(setting.upstream.disconnects)
-    left = way(setting.proxy)
+    left = way(setting)
     assert setting.upstream.wait_for_disconnects(before + 1)[-1].at - left < 1
     end = setting.last_tape().end
     assert end is not None and end.value["end"] == "cancelled"
@@ -273,20 +293,22 @@ def test_a_loop_with_responses_by_id(setting: Setting):
     """Only what is new is sent; the proxy knows the rest, call and result alike."""
     said = written(setting.dialect, setting.calls[:1])
     setting.upstream.answer_with(lambda seen: stream(stream_of(said, usage=USAGE)))
-    with openai_client(setting.proxy) as client:
-        *_, last = client.responses.create(**ask_response(instructions="Be short."), stream=True)
+    with openai_client(setting) as client:
+        *_, last = client.responses.create(**ask_response(setting, instructions="Be short."), stream=True)
         (call,) = [item for item in last.response.output if item.type == "function_call"]
         setting.upstream.answer_with(lambda seen: whole({**message("Done."), "usage": USAGE}))
         result = {"type": "function_call_output", "call_id": call.call_id, "output": "written: 7 bytes"}
         then = client.responses.create(
-            **ask_response(input=[result], previous_response_id=last.response.id, instructions="Be long.")
+            **ask_response(
+                setting, input=[result], previous_response_id=last.response.id, instructions="Be long."
+            )
         )
         assert then.output_text == "Done." and then.previous_response_id == last.response.id
         told = results(setting.upstream.requests[-1])
         assert told.index("Go on.") < told.index("/tmp/a b.txt") < told.index("written: 7 bytes")
         assert "Be long." in told and "Be short." not in told
         with pytest.raises(openai.BadRequestError, match="resp_unknown") as caught:
-            client.responses.create(**ask_response(previous_response_id="resp_unknown"))
+            client.responses.create(**ask_response(setting, previous_response_id="resp_unknown"))
         assert caught.value.code == "previous_response_not_found"
 
 
@@ -295,9 +317,9 @@ def test_a_loop_with_messages_and_ids_that_never_come_again(setting: Setting):
     setting.upstream.answer_with(lambda seen: stream(stream_of(said, usage=USAGE)))
     ids: list[str] = []
     messages: list[Any] = [{"role": "user", "content": "Go on."}]
-    with anthropic_client(setting.proxy) as client:
+    with anthropic_client(setting) as client:
         for number in range(3):
-            with client.messages.stream(**ask_message(messages=messages)) as events:
+            with client.messages.stream(**ask_message(setting, messages=messages)) as events:
                 final = events.get_final_message()
             (call,) = [block for block in final.content if block.type == "tool_use"]
             ids += [final.id, call.id]
@@ -313,9 +335,9 @@ def test_a_loop_with_messages_and_ids_that_never_come_again(setting: Setting):
 
 def test_tokens_are_counted_about_where_upstream_has_no_messages(setting: Setting):
     before = len(setting.upstream.requests)
-    ask = ask_message()
+    ask = ask_message(setting)
     ask.pop("max_tokens")
-    with anthropic_client(setting.proxy) as client:
+    with anthropic_client(setting) as client:
         short = client.messages.count_tokens(**ask).input_tokens
         ask["messages"] = [{"role": "user", "content": "word " * 1000}]
         long = client.messages.count_tokens(**ask).input_tokens
@@ -324,9 +346,12 @@ def test_tokens_are_counted_about_where_upstream_has_no_messages(setting: Settin
 
 
 def test_both_find_the_models(setting: Setting):
-    listed = {"object": "list", "data": [{"id": "m", "object": "model", "created": 1, "owned_by": "x"}]}
-    setting.upstream.answer_with(lambda seen: whole(listed))
-    with openai_client(setting.proxy) as client:
-        assert [model.id for model in client.models.list()] == ["m"]
+    """Each upstream lists all three, and serves the one that is routed to it."""
+    data = [{"id": name, "object": "model", "created": 1, "owned_by": "x"} for name in DIALECTS]
+    setting.upstream.answer_with(lambda seen: whole({"object": "list", "data": data}))
+    with openai_client(setting) as client:
+        assert sorted(model.id for model in client.models.list()) == sorted(DIALECTS)
     answer = httpx.get(f"{setting.proxy.base}/v1/models", headers={"x-api-key": "sk"}, trust_env=False)
-    assert answer.json() == listed
+    listed = answer.json()
+    assert listed["object"] == "list"
+    assert sorted(listed["data"], key=lambda model: DIALECTS.index(model["id"])) == data

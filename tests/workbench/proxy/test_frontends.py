@@ -7,7 +7,6 @@ import gzip
 import json
 import socket
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import brotli
@@ -20,7 +19,9 @@ from tests.support.bench import CALL, HEAD, TOOLS, Bench, replayed, running_benc
 from tests.support.client import result
 from tests.support.proxies import running_proxy
 from tests.support.streams import message, stream_of
+from tests.support.tiers import only_exhaustive
 from tests.support.upstream.answers import Answer, Finish, Gate, Send, Step, failure, stream, whole
+from tests.support.upstream.server import ScriptedUpstream
 from transformer.frontends.messages import PING
 from workbench.analysis.verdicts import facts_of_player, verdict
 from workbench.library.query import Library
@@ -65,8 +66,17 @@ def played(tape: Tape) -> Player:
 # -- addresses
 
 
-@pytest.mark.parametrize("before", ["/v1", "", "//v1", "/v1/v1", "/api/v1", "/v1/"])
-@pytest.mark.parametrize("after", ["", "/"])
+BEFORE = ["/v1", "", "//v1", "/v1/v1", "/api/v1", "/v1/"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    only_exhaustive(
+        [(before, after) for before in BEFORE for after in ("", "/")],
+        quick=[*((before, "") for before in BEFORE), ("/v1", "/")],
+        arguments=2,
+    ),
+)
 @pytest.mark.parametrize("api", BODIES)
 def test_every_spelling_of_an_address_is_converted(bench: Bench, api: str, before: str, after: str):
     response = post(bench, api, stream(stream_of(CALL)), path=f"{before}/{api}{after}")
@@ -106,16 +116,25 @@ def test_compressed_requests_are_read(bench: Bench, api: str, encoding: str, squ
     assert seen.header("content-encoding") is None and seen.json["model"] == "m"
 
 
-def test_a_compressed_request_cannot_be_larger_than_it_may_be(tmp_path: Path):
-    with running_bench(tmp_path, toml="max_body_bytes = 100000\n") as bench:
-        data = gzip.compress(json.dumps({**CHAT, "padding": "x" * 10_000_000}).encode())
-        assert len(data) < 100_000
-        response = bench.client.post(
-            "/v1/chat/completions", content=data, headers={"content-encoding": "gzip"}
-        )
-        assert response.status_code == 413
-        response = bench.client.post("/v1/responses", content=b"{}", headers={"content-encoding": "gzip"})
-        assert response.status_code == 400 and "cannot be read" in response.json()["error"]["message"]
+TOKEN = "ours-0123456789"
+
+
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """Wants a token, and takes no large requests."""
+    folder = tmp_path_factory.mktemp("strict")
+    with running_bench(folder, toml="max_body_bytes = 100000\n", flags=("--token", TOKEN)) as bench:
+        yield bench
+
+
+def test_a_compressed_request_cannot_be_larger_than_it_may_be(strict: Bench):
+    data = gzip.compress(json.dumps({**CHAT, "padding": "x" * 10_000_000}).encode())
+    assert len(data) < 100_000
+    headers = {"content-encoding": "gzip", "x-api-key": TOKEN}
+    response = strict.client.post("/v1/chat/completions", content=data, headers=headers)
+    assert response.status_code == 413
+    response = strict.client.post("/v1/responses", content=b"{}", headers=headers)
+    assert response.status_code == 400 and "cannot be read" in response.json()["error"]["message"]
 
 
 def test_a_client_of_http_1_0_gets_no_chunks(bench: Bench):
@@ -132,13 +151,13 @@ def test_a_client_of_http_1_0_gets_no_chunks(bench: Bench):
 
 
 @pytest.mark.parametrize("api", BOTH)
-def test_a_token_of_ours_may_come_as_a_key_and_goes_no_further(tmp_path: Path, api: str):
-    with running_bench(tmp_path, flags=("--token", "ours-0123456789")) as bench:
-        assert post(bench, api).status_code == 401
-        response = post(bench, api, stream(stream_of(CALL)), headers={"x-api-key": "ours-0123456789"})
-        assert calls_in(api, response.content) == WANTED
-        (seen,) = bench.upstream.requests
-        assert seen.header("authorization") is None and seen.header("x-api-key") is None
+def test_a_token_of_ours_may_come_as_a_key_and_goes_no_further(strict: Bench, api: str):
+    before = len(strict.upstream.requests)
+    assert post(strict, api).status_code == 401
+    response = post(strict, api, stream(stream_of(CALL)), headers={"x-api-key": TOKEN})
+    assert calls_in(api, response.content) == WANTED
+    (seen,) = strict.upstream.requests[before:]
+    assert seen.header("authorization") is None and seen.header("x-api-key") is None
 
 
 @pytest.mark.parametrize("api", BOTH)
@@ -294,28 +313,72 @@ def test_an_upstream_without_that_api_says_which_setting_helps(plain: Bench, api
     assert "speaks = []" in response.json()["error"]["message"]
 
 
+# -- settings of an upstream
+
+
+UPSTREAMS = {
+    "speaks-nothing": 'dialect = "passthrough"\nspeaks = []',
+    "speaks-messages": 'dialect = "passthrough"\nspeaks = ["messages"]',
+    "roo-and-messages": 'dialect = "roo-xml"\nspeaks = ["messages"]',
+    "roo-and-responses": 'dialect = "roo-xml"\nspeaks = ["responses"]',
+    "format-kept": 'dialect = "roo-xml"\nresponse_format = "keep"',
+    "format-dropped": 'dialect = "roo-xml"\nresponse_format = "drop"',
+}
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """One server behind upstreams with different settings; the name of the model chooses."""
+    with ScriptedUpstream() as upstream:
+        toml = "".join(
+            f'[upstreams.{name}]\nurl = "{upstream.url}"\nserves = ["{name}"]\n{settings}\n'
+            for name, settings in UPSTREAMS.items()
+        )
+        with (
+            running_proxy(tmp_path_factory.mktemp("several"), None, None, toml=toml) as proxy,
+            httpx.Client(base_url=proxy.base, timeout=30, trust_env=False) as client,
+        ):
+            yield Bench(upstream, proxy, client)
+
+
 @pytest.mark.parametrize(
-    ("dialect", "speaks", "converted"),
+    ("name", "converted"),
     [
-        ("passthrough", "[]", True),
-        ("passthrough", '["messages"]', False),
-        ("roo-xml", '["messages"]', False),
-        ("roo-xml", '["responses"]', True),
+        ("speaks-nothing", True),
+        ("speaks-messages", False),
+        ("roo-and-messages", False),
+        ("roo-and-responses", True),
     ],
 )
-def test_an_upstream_may_say_what_it_speaks(tmp_path: Path, dialect: str, speaks: str, converted: bool):
-    with running_bench(tmp_path, dialect) as first:
-        url = first.upstream.url
-        toml = f'[upstreams.one]\nurl = "{url}"\ndialect = "{dialect}"\nspeaks = {speaks}\n'
-        folder = tmp_path / "second"
-        folder.mkdir()
-        with running_proxy(folder, None, None, toml=toml) as proxy:
-            first.upstream.answer(whole(message("1 < 2") if converted else ANSWER))
-            body = {**MESSAGES, "tools": []}
-            response = httpx.post(f"{proxy.url}/messages", json=body, trust_env=False)
-            assert response.json()["content"] == ANSWER["content"]
-            path = first.upstream.requests[-1].path
-            assert path == ("/v1/chat/completions" if converted else "/v1/messages")
+def test_an_upstream_may_say_what_it_speaks(several: Bench, name: str, converted: bool):
+    answer = whole(message("1 < 2") if converted else ANSWER)
+    response = post(several, "messages", answer, stream=False, body={"model": name, "tools": []})
+    assert response.json()["content"] == ANSWER["content"]
+    path = several.upstream.requests[-1].path
+    assert path == ("/v1/chat/completions" if converted else "/v1/messages")
+
+
+FORMAT = {"type": "json_object"}
+ASKED_FORMAT: dict[str, dict[str, Any]] = {
+    "chat/completions": {"response_format": FORMAT},
+    "responses": {"text": {"format": FORMAT}},
+}
+
+
+@pytest.mark.parametrize("api", ASKED_FORMAT)
+@pytest.mark.parametrize(("name", "sent"), [("format-kept", FORMAT), ("format-dropped", None)])
+def test_a_format_beside_tools_goes_up_or_not_as_the_upstream_says(
+    several: Bench, api: str, name: str, sent: Any
+):
+    """A server that enforces it would keep the model from writing a call. The tape says either way."""
+    asked = {"model": name, **ASKED_FORMAT[api]}
+    response = post(several, api, stream(stream_of(CALL)), body=asked)
+    assert calls_in(api, response.content) == WANTED
+    assert several.upstream.requests[-1].json.get("response_format") == sent
+    end = several.tape().end
+    assert end is not None and end.value["findings"]["format-with-tools"] == 1
+    post(several, api, stream(stream_of("{}")), body={**asked, "tools": []})
+    assert several.upstream.requests[-1].json.get("response_format") == FORMAT
 
 
 # -- the tape
