@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from transformer.request.request import transform_request
+from transformer.upstreams.qwen_chat import QwenChat
 from workbench.config.reading import VARIABLE
 from workbench.config.settings import PREFIX
 from workbench.demo.conversations import DEMO, QWEN_CHAT, Script, read_script
@@ -26,7 +27,7 @@ from workbench.files import samples_dir
 from workbench.library.index import rebuild
 from workbench.library.tapefiles import make_folder, new_id, tape_path
 from workbench.proxy.process import ChildError, ProxyChild, child_command
-from workbench.tape.format import Tape, dump_tape, make_header, read_tape
+from workbench.tape.format import Line, Tape, dump_tape, make_header, read_tape
 
 SESSION = "ses_demo_first"
 
@@ -40,7 +41,17 @@ def first_tape(started: float, script: Script) -> Tape:
         "started": started, "upstream_request": upstream_request, "session": SESSION, "stream": True,
         "kind": "chat", "upstream": told["model"], "method": "POST", "path": "/chat/completions",
     }  # fmt: skip
-    return replace(tape, header=make_header(**told))
+    if script.kind != QwenChat.name:
+        return replace(tape, header=make_header(**told))
+    header = make_header(**told, upstream_kind=script.kind)
+    return replace(tape, header=header, lines=_in_a_chat(tape))
+
+
+def _in_a_chat(tape: Tape) -> tuple[Line, ...]:
+    """The lines, with the chat that the sample's first event names: this is its first turn."""
+    ids = json.loads(tape.reads[0].removeprefix(b"data: "))["response.created"]
+    chat = {"id": ids["chat_id"], "parent": None, "turn": 1, "began": "new", "response": ids["response_id"]}
+    return tuple(Line({**line.value, "chat": chat}) if line.kind == "end" else line for line in tape.lines)
 
 
 def write_first_tape(library: Path, started: float, script: Script) -> Path:
@@ -99,7 +110,7 @@ QWEN_CHAT_TIPS: Mapping[str, Tip] = {
     "start": Tip("The first turn of a chat that the server keeps. Later turns send only what is new.", ""),
     "request": Tip(
         "Left what the client sent, right what the model got; headers has chat, parent and turn.",
-        "r shows the request, with its chat, its parent and its turn.",
+        "r shows the request, its chat and turn.",
     ),
     **{name: tip for name, tip in TIPS.items() if name not in ("start", "proof", "request")},
 }

@@ -12,12 +12,14 @@ import pytest
 
 from tests.support.commands import RunCommand
 from workbench.demo.conversations import QWEN_CHAT, Answer, Thought, read_script, said
-from workbench.demo.launch import QWEN_CHAT_TIPS, Tips, proxy_settings
+from workbench.demo.launch import QWEN_CHAT_TIPS, Tips, first_tape, proxy_settings
 from workbench.demo.qwenchat import QwenChatServer, in_phases
 from workbench.demo.traffic import Client
 from workbench.library.query import Filter, Library
 from workbench.proxy.process import ProxyChild
+from workbench.replay.player import Player
 from workbench.tape.format import Tape, read_tape
+from workbench.ui.requestfacts import chain_of
 
 SCRIPT = read_script(QWEN_CHAT)
 IDS = {"chat_id": "c", "parent_id": "p", "response_id": "r"}
@@ -109,6 +111,16 @@ def test_without_a_terminal_it_prints_one_exchange(run: RunCommand, folder: Path
     assert (done.code, done.err) == (0, "")
     assert b'data: {"r' in done.out and b"call read_file" in done.out
     assert list(folder.iterdir()) == []
+
+
+def test_it_begins_with_the_first_turn_of_a_chat():
+    tape = first_tape(0.0, SCRIPT)
+    player = Player(tape.header)
+    player.add(tape.lines)
+    assert player.difference is None, "the sample is what this kind of upstream gives"
+    assert chain_of(player) == {
+        "id": "c-7", "parent": None, "turn": 1, "began": "new", "response": "937f9c"
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("action", QWEN_CHAT_TIPS)
