@@ -29,9 +29,11 @@ from workbench.replay.sources import replayables_of  # noqa: E402
 from workbench.tape.format import Tape, dump_tape, make_header, read_tape  # noqa: E402
 from workbench.tape.recipe import Wishes  # noqa: E402
 from workbench.ui.app import ReplayApp, WorkbenchApp  # noqa: E402
+from workbench.ui.opentape import OpenTape  # noqa: E402
 from workbench.ui.screens.stream import StreamScreen  # noqa: E402
 
 NOW = 1_790_000_000.0
+IDLE = 3.1  # seconds since the live tape last grew
 PATIENCE = 20.0
 # The newest first: a sample, its session, how many seconds ago it began.
 LIBRARY = (
@@ -171,7 +173,7 @@ def main() -> None:
 
 
 def save(picture: Picture, library: Path) -> None:
-    with patch("workbench.ui.widgets.panes.time.time", lambda: NOW + 14.2):
+    with patch.object(OpenTape, "idle", IDLE):
         svg = asyncio.run(step_through(picture) if picture.replay else take(picture, library))
     path = DOCS / f"{picture.name}.svg"
     path.write_text(svg, encoding="utf-8")

@@ -49,17 +49,15 @@ def resolve(name: str) -> Path:
 _ODD = re.compile(r"[^A-Za-z0-9.-]+")
 
 
-def save(text: str, name: str) -> Path:
-    """Into a new file in the current folder, or in the one for temporary files; OSError if neither works.
+def save(text: str | bytes, name: str, folder: Path) -> Path:
+    """Into a new file in a folder, which is made if need be; OSError if that does not work.
 
     For its owner only: what was on the screen may be anybody's source code.
     """
-    data = text.encode("utf-8", "backslashreplace")
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
     stem = _ODD.sub("-", name).strip("-.")[:60] or "text"
-    try:
-        return _written(Path.cwd(), stem, data)
-    except OSError:
-        return _written(Path(tempfile.gettempdir()), stem, data)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return _written(folder, stem, data)
 
 
 def _written(folder: Path, stem: str, data: bytes) -> Path:

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from codecs import BOM_UTF8
+from datetime import datetime
 from typing import IO, Any, Literal
 
 from transformer.jsontext import begins_object, has_long_number, parse, parse_leniently
@@ -45,6 +46,16 @@ def visible_text(text: str) -> str:
 def is_visible(text: str) -> bool:
     """Whether JSON holds this text as it is: no character of it would be escaped beyond what JSON demands."""
     return _IN_JSON.search(text) is None
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 read`, `2,000 reads`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def date_and_time(seconds: float) -> str:
+    """A moment, in seconds since 1970, on the user's clock: `2026-11-16 12:03:04`."""
+    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M:%S")
 
 
 # -- HTTP

@@ -89,6 +89,27 @@ def test_it_reads_writes_runs_and_ends(opencode: str, tmp_path: Path, work: Path
     assert sorted(path.name for path in work.iterdir()) == ["note.txt", "out.txt", "ran.log"]
 
 
+def test_calls_inside_a_line_and_indented_are_carried_out(opencode: str, tmp_path: Path, work: Path):
+    """A model that writes its calls after words on the same line, in a list, and with everything indented."""
+    note, out = work / "note.txt", work / "out.txt"
+    turns = [
+        Turn(f"Let me read it. <read><filePath>{note}</filePath></read>", size=3, chunking="bytes"),
+        Turn(
+            "Now I write.\n\n"
+            f"    <write>\n      <filePath>{out}</filePath>\n      <content>17 < 18</content>\n    </write>",
+            size=5,
+        ),
+        Turn("1. <bash><command>echo once >> ran.log; cat ran.log</command></bash>", size=4),
+        Turn(FINAL, size=9),
+    ]
+    dialogue = Dialogue("roo-xml", turns)
+    ran, tapes = converse(opencode, tmp_path, work, dialogue)
+    assert sum(tape.end.value["calls"] for tape in tapes if tape.end) == 3
+    assert (ran.code, FINAL in ran.out) == (0, True), ran
+    assert dialogue.asked == list(range(len(turns)))
+    assert out.read_text() == "17 < 18" and (work / "ran.log").read_text() == "once\n"
+
+
 def test_it_shows_what_upstream_refuses(opencode: str, tmp_path: Path, work: Path):
     """A permanent fault is told once; a client that asks again and again would never come back."""
     sentence = "max_tokens must not exceed 8192 for this model"

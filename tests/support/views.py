@@ -24,6 +24,7 @@ from workbench.replay.lines import Tail
 from workbench.replay.player import Player
 from workbench.tape.format import dump_line, end_line, make_header, read_line, status_line
 from workbench.ui.screens.request import Resent
+from workbench.ui.screens.view import FilesFolder
 from workbench.ui.widgets.textpane import TextPane
 
 STYLES = ROOT / "workbench" / "ui" / "styles.tcss"
@@ -45,6 +46,7 @@ class ViewApp(App[None]):
         super().__init__()
         self.view: Any = view  # tests look into it
         self.results: list[Any] = []
+        self.files = FilesFolder()
         self.resent: list[Resent] = []
         self.pilot: Pilot[None]
 

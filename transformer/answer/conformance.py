@@ -232,7 +232,7 @@ class CallCheck:
         self.tally = Tally()
 
     def __str__(self) -> str:
-        return f"call {self.number} {short(self.name)}".rstrip()
+        return f"call {self.number + 1} {short(self.name)}".rstrip()
 
     def breach(self, code: str, event: Event, **said: object) -> Iterator[Check]:
         """Told of once in a call, counted after that."""

@@ -18,7 +18,7 @@ from workbench.analysis.verdicts import facts_of_player, proof, verdict
 from workbench.replay.player import Item, Pane, Player
 from workbench.replay.rowtext import decoded, line_text, said_in, sender
 from workbench.tape.format import Line
-from workbench.text import visible_line
+from workbench.text import counted, visible_line
 
 WIDTH = 120
 _NARROWEST = 60
@@ -64,7 +64,8 @@ def columns(player: Player, width: int | None = None, until: int | None = None) 
 def _subject(player: Player) -> str:
     header = player.header
     model = f"{header.get('model')}, " if header.get("model") else ""
-    return f"{model}dialect {player.dialect}: {player.reads} reads, {len(player.data)} bytes"
+    size = counted(len(player.data), "byte")
+    return f"{model}dialect {player.dialect}: {counted(player.reads, 'read')}, {size}"
 
 
 def _blocks(player: Player, marked: int | None, steps: int) -> Iterator[_Block]:

@@ -16,7 +16,7 @@ from typing import IO, Any
 from workbench.analysis.verdicts import SIGNS, Verdict, facts_of_row, verdict
 from workbench.errors import UserError
 from workbench.library.summary import COLUMNS, Row
-from workbench.text import json_text, say, visible_line
+from workbench.text import counted, json_text, say, visible_line
 
 _MOST = 10_000  # exchanges that wait to be written
 _CLOSE = 2.0  # seconds for the last of them
@@ -90,7 +90,7 @@ def text_line(row: Row, said: Verdict, verbose: bool = False) -> str:
         row.model or "–",
         row.dialect or "–",
         f"{SIGNS[said.level]} {said.long if verbose else said.sentence}",
-        f"{row.calls} call{'' if row.calls == 1 else 's'}",
+        counted(row.calls, "call"),
         f"{row.duration or 0:.2f}s",
         _findings(row),
         *(_more(row) if verbose else ()),
@@ -109,7 +109,7 @@ def _more(row: Row) -> list[str]:
         f"upstream {row.upstream or '–'}",
         f"session {row.session or '–'}",
         "no first byte" if row.ttfb is None else f"first byte {row.ttfb:.2f}s",
-        f"{row.chunks} read{'' if row.chunks == 1 else 's'}, {row.bytes} bytes",
+        f"{counted(row.chunks, 'read')}, {counted(row.bytes, 'byte')}",
         *([] if None in tokens else [f"{tokens[0]}+{tokens[1]} tokens"]),
         row.path,
     ]

@@ -223,14 +223,21 @@ def _inode(file: Path) -> int:
 _WAIT = 0.5  # seconds: a person waits for the screen
 
 
+def library_of(tape: Path) -> Path | None:
+    """The library that a tape is in; None: it is somewhere else."""
+    tape = tape.absolute()
+    if len(tape.parents) < 3 or tape.parents[1].name != TAPES:
+        return None
+    library = tape.parents[2]
+    return library if (library / INDEX).exists() else None
+
+
 def tell_index(tape: Path) -> None:
     """Write into the index whether a tape has marks now. A tape outside a library has no index, and a busy
     index learns of it when it is made anew: the file beside the tape is what counts."""
     tape = tape.absolute()
-    if len(tape.parents) < 3 or tape.parents[1].name != TAPES:
-        return
-    library = tape.parents[2]
-    if not (library / INDEX).exists():
+    library = library_of(tape)
+    if library is None:
         return
     with suppress(sqlite3.Error, OSError):
         index = Index(library, _WAIT)

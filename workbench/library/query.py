@@ -113,6 +113,11 @@ class Library:
             rows = (row for row in map(_row, found) if wanted.state in (None, row.state))
             return list(islice(rows, limit))
 
+    def count(self) -> int:
+        """How many tapes the index knows."""
+        with _told(self._file):
+            return int(self._db.execute("SELECT count(*) FROM tapes").fetchone()[0])
+
     def close(self) -> None:
         self._db.close()
 

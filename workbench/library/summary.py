@@ -185,7 +185,9 @@ def _columns(given: Input, tape: Tape, modified: float) -> dict[str, Any]:
     levels = {str(value["finding"]): str(value.get("level")) for value in noticed}
     findings = dict(Counter(str(value["finding"]) for value in noticed))
     said = columns_of_summary(tape.end.value) if tape.end is not None else {}
-    if not {"calls", "findings"} & said.keys() and columns["kind"] != "relay":
+    # What is found when an answer ends is not true of one that still runs.
+    converts = columns["kind"] != "relay" and columns["state"] != "running"
+    if converts and not {"calls", "findings"} & said.keys():
         said |= _converted(given, tape, levels)
     findings |= said.pop("findings", {})
     found = {"findings": findings, "level": worst_level(findings, levels), "problem": tape.problem}

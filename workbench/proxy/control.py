@@ -218,7 +218,8 @@ async def health(proxy: Proxy) -> Response:
     well = recorder["problem"] is None and all(state["reachable"] for state in upstreams.values())
     library = str(proxy.settings.library)
     tapes = {"writable": recorder["problem"] is None, "library": library, **recorder}
-    body = {"ok": well, "version": __version__, "upstreams": upstreams, "tapes": tapes}
+    running = len(proxy.running)
+    body = {"ok": well, "version": __version__, "running": running, "upstreams": upstreams, "tapes": tapes}
     return JSONResponse(body, 200 if well else 503)
 
 
@@ -226,7 +227,7 @@ async def _reachable(proxy: Proxy, name: str) -> tuple[str, Body]:
     upstream = proxy.routes.upstreams[name]
     url, headers = address(upstream, "/models"), headers_for_upstream([], upstream)
     problem = await proxy.upstream_client.reachable(upstream, url, headers, _HEALTH_TIMEOUT)
-    return name, {"reachable": problem is None, "problem": problem}
+    return name, {"url": upstream.url, "reachable": problem is None, "problem": problem}
 
 
 def _recorder_state(proxy: Proxy) -> Body:

@@ -1,8 +1,9 @@
-"""The proxy as a child process: started, watched, stopped, and never left running.
+"""The proxy as a child process: started, watched, stopped, and never left running unless that is wanted.
 
 The child's standard input is a pipe that only its parent holds. However the parent ends, by a signal that
 nobody can catch included, the pipe ends with it, and the child ends itself. That works on every system and
-from every thread, unlike Linux's parent death signal, which comes when the starting *thread* ends.
+from every thread, unlike Linux's parent death signal, which comes when the starting *thread* ends. One word
+through the pipe tells the child that it is to stay.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -21,7 +23,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 from workbench.config.settings import client_url
@@ -46,10 +48,16 @@ def run_child(module: str) -> None:
     importlib.import_module(module).main()
 
 
+_STAY = b"stay\n"
+
+
 def _watch_parent() -> None:
+    said = b""
     try:
-        while os.read(0, 1024):
-            pass
+        while part := os.read(0, 1024):
+            said += part
+            if said.endswith(_STAY):
+                return
     except OSError:
         pass
     os.kill(os.getpid(), signal.SIGTERM)
@@ -122,7 +130,10 @@ class ProxyChild:
         self.environment = environment  # None: as ours
         self.url: str | None = None  # for clients
         self.stopping = False  # its end is wanted
-        self._process: asyncio.subprocess.Process | None = None
+        self.released = False  # it goes on without us
+        self._process: subprocess.Popen[bytes] | None = None
+        self._announced: asyncio.Future[str | None] | None = None
+        self._over: asyncio.Future[int] | None = None
         self._errors: IO[bytes] | None = None
 
     @property
@@ -131,7 +142,7 @@ class ProxyChild:
 
     @property
     def alive(self) -> bool:
-        return self._process is not None and self._process.returncode is None
+        return self._process is not None and self._process.poll() is None
 
     @property
     def registration(self) -> Registration | None:
@@ -147,16 +158,22 @@ class ProxyChild:
             self._errors.close()
         # A file and no pipe: what it says before its end is there even if nobody was reading.
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
-        self._process = await asyncio.create_subprocess_exec(
-            *child_command("workbench.cli.main", "serve", "-q", "--library", str(self.library), *self.flags),
-            stdin=asyncio.subprocess.PIPE,  # it ends when this ends
-            stdout=asyncio.subprocess.PIPE,
+        # Not asyncio's: that kills its processes when it is collected, and this one may be left running.
+        self._process = subprocess.Popen(
+            child_command("workbench.cli.main", "serve", "-q", "--library", str(self.library), *self.flags),
+            stdin=subprocess.PIPE,  # it ends when this ends
+            stdout=subprocess.PIPE,
             stderr=self._errors,
+            bufsize=0,
             env=None if self.environment is None else dict(self.environment),
             start_new_session=True,  # a Ctrl-C in the terminal is not for it
         )
+        loop = asyncio.get_running_loop()
+        self._announced, self._over = loop.create_future(), loop.create_future()
+        watch = (self._process, loop, self._announced, self._over)
+        threading.Thread(target=_watch_child, args=watch, name="child watch", daemon=True).start()
         try:
-            self.url = await asyncio.wait_for(self._announced(self._process), timeout)
+            self.url = await asyncio.wait_for(asyncio.shield(self._announced), timeout)
         except TimeoutError:
             await self.stop(0)
             raise ChildError(None) from None
@@ -164,19 +181,11 @@ class ProxyChild:
             raise ChildError(await self.ended())
         return self.url
 
-    async def _announced(self, process: asyncio.subprocess.Process) -> str | None:
-        """The URL in the line that it prints when it is ready; None when it ends before that."""
-        assert process.stdout is not None
-        while line := await process.stdout.readline():
-            if found := _URL.search(line.decode("utf-8", "replace")):
-                return found[0]
-        return None
-
     async def ended(self) -> ProcessExit:
         """Wait for its end. `stopping` tells whether that was wanted."""
-        if self._process is None:
+        if self._over is None:
             raise RuntimeError("it was never started")
-        code = await self._process.wait()
+        code = await asyncio.shield(self._over)
         return ProcessExit(code, self._said())
 
     def _said(self) -> tuple[str, ...]:
@@ -190,7 +199,7 @@ class ProxyChild:
 
     async def stop(self, patience: float = 10.0) -> ProcessExit | None:
         """End it: running answers have `patience` seconds, then they are cut. One that hangs is killed."""
-        if self._process is None:
+        if self._process is None or self.released:
             return None
         self.stopping = True
         for ask, wait in ((signal.SIGTERM, patience), (signal.SIGTERM, _FURTHER), (signal.SIGKILL, _FURTHER)):
@@ -200,7 +209,40 @@ class ProxyChild:
                 return await asyncio.wait_for(self.ended(), wait)
         return None
 
+    def release(self) -> bool:
+        """Let it go on when we end; False when it has ended already."""
+        if self._process is None or self._process.stdin is None or not self.alive:
+            return False
+        with contextlib.suppress(OSError):
+            self._process.stdin.write(_STAY)
+            self.released = True
+        return self.released
+
     async def restart(self, timeout: float = 30.0) -> str:
         """Start it again, after its end or instead of it."""
         await self.stop()
         return await self.start(timeout)
+
+
+def _watch_child(
+    process: subprocess.Popen[bytes],
+    loop: asyncio.AbstractEventLoop,
+    announced: asyncio.Future[str | None],
+    over: asyncio.Future[int],
+) -> None:
+    """In a thread: the URL in the line that it prints when it is ready, None when it ends before that; and
+    its exit code."""
+
+    def tell(future: asyncio.Future[Any], value: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits any more
+            loop.call_soon_threadsafe(lambda: None if future.done() else future.set_result(value))
+
+    assert process.stdout is not None
+    said = b""
+    while part := os.read(process.stdout.fileno(), 4096):
+        said = (said + part)[-_LAST_BYTES:]
+        line, ended, _ = said.rpartition(b"\n")
+        if ended and (found := _URL.search(line.decode("utf-8", "replace"))):
+            tell(announced, found[0])
+    tell(announced, None)
+    tell(over, process.wait())

@@ -112,6 +112,12 @@ def find_running(library: Path, timeout: float = 1.0) -> Registration | None:
 
 def _answers(registration: Registration, timeout: float) -> bool:
     """Whether it is really that proxy: a process id and a port may both belong to others by now."""
+    status = status_of(registration, timeout)
+    return status is not None and status.get("pid") == registration.pid
+
+
+def status_of(registration: Registration, timeout: float = 1.0) -> dict[str, Any] | None:
+    """Its upstreams and what runs, as it says itself; None where it does not answer. It blocks, too."""
     headers = {"x-workbench-token": registration.token}
     try:
         # Not through a proxy of the network: this one is on the same machine.
@@ -120,8 +126,8 @@ def _answers(registration: Registration, timeout: float) -> bool:
         )
         value = answer.json() if answer.status_code == httpx.codes.OK else None
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError):
-        return False
-    return isinstance(value, dict) and value.get("pid") == registration.pid
+        return None
+    return value if isinstance(value, dict) else None
 
 
 Stage: TypeAlias = Literal["client", "upstream"]

@@ -23,6 +23,7 @@ from workbench.replay.player import Item, Pane
 from workbench.replay.rowindex import RowIndex
 from workbench.replay.timeline import Timeline
 from workbench.tape.format import Line
+from workbench.text import counted
 
 _SHOWN = 60
 ALL_PANES = tuple(Pane)
@@ -151,7 +152,7 @@ class HeldMuch(Breakpoint):
         held = self._held(timeline, step)
         if held <= self.characters or self._held(timeline, step - 1) > self.characters:
             return None
-        return f"{held} characters are held back"
+        return f"{counted(held, 'character')} held back"
 
     def _held(self, timeline: Timeline, step: int) -> int:
         held = timeline.player.held_at(step) if step >= 0 else None
@@ -175,7 +176,7 @@ class HeldLong(Breakpoint):
         held = timeline.player.held_at(step - 1)
         assert held is not None
         passed = timeline.player.seconds(step) - since
-        return f"{held.characters} characters have been held back for {passed:.3f} s"
+        return f"{counted(held.characters, 'character')} held back for {passed:.3f} s"
 
     def _since(self, timeline: Timeline, step: int) -> float | None:
         """When the hold began that is too long by the time of a step."""

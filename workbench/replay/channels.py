@@ -1,5 +1,5 @@
 """The texts of the panes and the tools that are called, each with the step that brought it: what breakpoints
-search.
+and searches look through.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from workbench.replay.rowtext import decoded, row_text
 
 # How far before a row's own text a match may begin.
 WINDOW = 400
+_SLICE, _BLOCK = 500, 1 << 18  # rows and bytes that are looked at before something else may be done
 _DELTAS = ("content", "reasoning", "arguments", "native")  # that are pieces of a longer text
 _FIELDS = ("content", "reasoning", "reasoning_content")
 
@@ -28,6 +29,14 @@ class Piece(NamedTuple):
     text: str  # of the channel, all of it
     start: int
     end: int
+
+
+class Match(NamedTuple):
+    """The steps that brought its first and its last character; `whole`: it is all in one piece."""
+
+    first: int
+    last: int
+    whole: bool
 
 
 class PaneTexts:
@@ -54,6 +63,13 @@ class PaneTexts:
         for at in range(bisect_left(self._steps, step), bisect_right(self._steps, step)):
             text = self._texts[self._channels[at]]
             yield Piece(text.text, *text.piece(self._pieces[at]))
+
+    def matches(self, regex: re.Pattern[str]) -> Iterator[Match]:
+        for text in self._texts:
+            for match in regex.finditer(text.text):
+                if match[0]:
+                    first, last = text.piece_of(match.start()), text.piece_of(match.end() - 1)
+                    yield Match(text.steps[first], text.steps[last], first == last)
 
 
 class Channels(RowIndex):
@@ -118,6 +134,42 @@ class Channels(RowIndex):
             return found
         return next((one for piece in self._panes[pane].at(step) if (one := _match_in(piece, regex))), None)
 
+    def matches(self, regex: re.Pattern[str], pane: Pane) -> Iterator[tuple[int, int] | None]:
+        """All matches in the texts that the rows of a pane make together, as first and last row; None means
+        that a slice is over. What upstream sent is searched as bytes, and as what the bytes say."""
+        while not self.catch_up(_SLICE):
+            yield None
+        rows = self.player.rows(pane)
+        if pane is Pane.UPSTREAM:
+            yield from self._upstream_matches(regex)
+            return
+        for found in self._panes[pane].matches(regex):
+            yield rows.known_at(found.first) - 1, rows.known_at(found.last) - 1
+
+    def _upstream_matches(self, regex: re.Pattern[str]) -> Iterator[tuple[int, int] | None]:
+        player, places = self.player, array("q")
+        for start, end in _matches_in_bytes(regex, player.data):
+            if start >= 0:
+                places.append(start)
+                yield self._row_of_byte(start), self._row_of_byte(end - 1)
+            else:
+                yield None
+        for found in self._panes[Pane.UPSTREAM].matches(regex):
+            first, last = player.last_read(found.first), player.last_read(found.last)
+            if not (found.whole and self._stands_in_bytes(first, places)):
+                yield player.rows_of_reads[first], player.rows_of_reads[last]
+
+    def _stands_in_bytes(self, read: int, places: array[int]) -> bool:
+        """Whether something was found in the bytes of the events that end in a read: then what they say is
+        found there, too, and does not count twice."""
+        player = self.player
+        low = min((event.start for event in player.events_in(read)), default=player.starts[read])
+        at = bisect_left(places, low)
+        return at < len(places) and places[at] < player.read_end(read)
+
+    def _row_of_byte(self, byte: int) -> int:
+        return self.player.rows_of_reads[self.player.read_at(byte)]
+
     def _match_in_bytes(self, regex: Pattern, read: int) -> str | None:
         data, start, end = self.player.data, self.player.starts[read], self.player.read_end(read)
         low = max(0, start - WINDOW)
@@ -137,6 +189,19 @@ def _match_in(piece: Piece, regex: Pattern) -> str | None:
         if match[0] and match.end() > start:
             return str(match[0])
     return None
+
+
+def _matches_in_bytes(regex: re.Pattern[str], data: bytearray) -> Iterator[tuple[int, int]]:
+    """Where the matches begin and end, block by block; -1 after each block. `data` may grow meanwhile."""
+    pattern = regex.pattern.encode("utf-8", "surrogatepass")
+    bytewise = re.compile(pattern, regex.flags & re.IGNORECASE)
+    end = len(data)
+    for start in range(0, end, _BLOCK):
+        block = bytes(data[start : min(end, start + _BLOCK + len(pattern))])
+        for match in bytewise.finditer(block):
+            if match.start() < _BLOCK and match[0]:
+                yield start + match.start(), start + match.end()
+        yield -1, -1
 
 
 def _encoded(text: str) -> bytes:

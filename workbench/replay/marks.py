@@ -1,18 +1,22 @@
-"""Marks: notes of a person at the steps of a tape, in a file beside it."""
+"""Marks: notes of a person at the steps of a tape, in a file beside it; of a tape that is in no library, in a
+folder of ours, for the tape may be in somebody's repository.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 from bisect import bisect_left, insort
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import blake2s
 from pathlib import Path
 from typing import Any, TypeGuard
 
 from workbench.errors import UserError
 from workbench.files import PRIVATE, replace_file
-from workbench.library.index import tell_index
-from workbench.library.tapefiles import is_file, marks_of
+from workbench.library.index import library_of, tell_index
+from workbench.library.tapefiles import is_file, make_folder, marks_of
 from workbench.replay.player import Player
 from workbench.text import json_text
 
@@ -53,11 +57,13 @@ class Marks:
 
     A tape with such a file is never thrown away. `problem` says why the file beside it could not be read;
     such a file is somebody's, and never written to. Without a tape nothing is kept.
+    `elsewhere` is the folder for the marks of tapes that are in no library; None: they stand beside their
+    tapes. A file that is beside a tape already is used as before.
     """
 
-    def __init__(self, tape: Path | None = None) -> None:
+    def __init__(self, tape: Path | None = None, elsewhere: Path | None = None) -> None:
         self.tape = tape
-        self.path = None if tape is None else marks_of(tape)
+        self.path = None if tape is None else _place(tape, elsewhere)
         self.marks: list[Mark] = []
         self.breakpoints: list[str] = []
         self.problem: str | None = None
@@ -101,6 +107,8 @@ class Marks:
             if data is None:
                 self.path.unlink(missing_ok=True)
             elif data != self._data:
+                if not self.path.parent.exists():
+                    make_folder(self.path.parent)
                 replace_file(self.path, data, _mode(self.tape))
         except OSError as error:
             raise UserError(f"the marks cannot be kept in {self.path}: {error.strerror}") from None
@@ -142,6 +150,15 @@ class Marks:
         self._other = value
         if (len(self.marks), len(self.breakpoints)) != (len(marks), len(texts)):
             self.problem = f"{self.path} is damaged: what can be read of it is shown, and it stays as it is"
+
+
+def _place(tape: Path, elsewhere: Path | None) -> Path:
+    beside = marks_of(tape)
+    if elsewhere is None or library_of(tape) is not None or beside.exists():
+        return beside
+    # Two tapes of the same name, in different folders, have marks of their own.
+    where = blake2s(os.fsencode(tape.resolve()), digest_size=8).hexdigest()
+    return elsewhere / f"{where}-{beside.name}"
 
 
 def _parsed(data: bytes) -> dict[str, Any]:

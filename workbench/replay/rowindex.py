@@ -84,6 +84,10 @@ class GrowingText:
         known = bisect_right(self.steps, step)
         return self.text[: self.ends[known - 1]] if known else ""
 
+    def piece_of(self, character: int) -> int:
+        """The piece that a character is in."""
+        return bisect_right(self.ends, character)
+
     def piece(self, number: int) -> tuple[int, int]:
         """Where a piece begins and ends."""
         return self.ends[number - 1] if number else 0, self.ends[number]

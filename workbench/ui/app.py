@@ -16,19 +16,21 @@ from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
-from workbench.config.settings import Flags
+from workbench.config.reading import read_settings
+from workbench.config.settings import Flags, default_library
 from workbench.demo.launch import Demo
 from workbench.errors import UserError
 from workbench.proxy.process import ChildError, ProcessExit
 from workbench.replay.player import Player
 from workbench.replay.sources import Compose, Replayable
-from workbench.text import visible_text
+from workbench.text import say, visible_text
 from workbench.ui.display import LONGEST, ControlFilter
 from workbench.ui.screens.compare import CompareScreen
 from workbench.ui.screens.edit import RewriteScreen
-from workbench.ui.screens.problem import ProblemScreen, proxy_died
+from workbench.ui.screens.problem import ProblemScreen, proxy_died, running_answers
 from workbench.ui.screens.replay import ReplayScreen
 from workbench.ui.screens.stream import StreamScreen
+from workbench.ui.screens.view import FilesFolder
 from workbench.ui.supervisor import ProxySupervisor
 
 
@@ -45,6 +47,7 @@ class WorkbenchApp(App[int]):
     def __init__(self, library: Path) -> None:
         super().__init__()
         self._library = library
+        self.files = FilesFolder()
 
     def notify(
         self,
@@ -93,9 +96,15 @@ class _Leave(Exception):
 class LiveApp(WorkbenchApp):
     """With a proxy of its own, or the one that already runs for this library."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("Q", "keep", "Leave the proxy running", id="app.keep", show=False,
+                tooltip="Leave the screen; the proxy goes on, and workbench shows it again"),
+    ]  # fmt: skip
+
     def __init__(self, flags: Flags) -> None:
         super().__init__(Path())
         self._supervisor = ProxySupervisor(flags, self._ask)
+        self.farewell = ""  # to be said when the screen is gone
 
     def begin(self) -> None:
         self._live()
@@ -106,7 +115,7 @@ class LiveApp(WorkbenchApp):
             settings = await self._supervisor.settings()
             screen = self.show_library(self._supervisor.library(settings))
             if settings is not None:
-                await self._supervisor.supervise(settings, screen.serving)
+                await self._supervisor.supervise(settings, screen)
 
     async def _ask(self, problem: ProblemScreen) -> str:
         choice = await self.push_screen_wait(problem)
@@ -114,6 +123,28 @@ class LiveApp(WorkbenchApp):
             self.exit(0)
             raise _Leave
         return str(choice)
+
+    # -- leaving
+
+    async def action_quit(self) -> None:
+        """A problem that is shown has its own way out; and a key that is pressed twice asks once."""
+        if not isinstance(self.screen, ProblemScreen):
+            self._leave()
+
+    def action_keep(self) -> None:
+        """Where the proxy was not started here, it goes on anyway."""
+        self.farewell = self._supervisor.release()
+        self.exit(0)
+
+    @work(group="leave", exclusive=True)
+    async def _leave(self) -> None:
+        """An answer that somebody waits for is not cut by one key."""
+        count = await self._supervisor.running_answers()
+        choice = await self.push_screen_wait(running_answers(count)) if count != 0 else "cut"
+        if choice == "keep":
+            self.action_keep()
+        elif choice == "cut":
+            self.exit(0)
 
     async def on_unmount(self) -> None:
         await self._supervisor.stop()
@@ -156,9 +187,15 @@ class ReplayApp(WorkbenchApp):
     """Saved streams, step by step: the first one, or whichever is picked; or a text that is pasted."""
 
     def __init__(
-        self, replayables: Sequence[Replayable], *, pick: bool = False, compose: Compose | None = None
+        self,
+        replayables: Sequence[Replayable],
+        *,
+        pick: bool = False,
+        compose: Compose | None = None,
+        marks_folder: Path | None = None,
     ) -> None:
         super().__init__(Path())
+        self._marks_folder = marks_folder
         self._replayables = list(replayables)
         self._pick = pick
         self._compose = compose
@@ -167,7 +204,8 @@ class ReplayApp(WorkbenchApp):
         if self._compose is not None:
             self._paste(self._compose)
         else:
-            self.push_screen(ReplayScreen(self._replayables, pick=self._pick))
+            screen = ReplayScreen(self._replayables, pick=self._pick, marks_folder=self._marks_folder)
+            self.push_screen(screen)
 
     @work(group="paste")
     async def _paste(self, compose: Compose) -> None:
@@ -205,7 +243,11 @@ def run_compare(left: Player, right: Player, titles: Sequence[str]) -> int:
 
 
 def run_live(flags: Flags) -> int:
-    return LiveApp(flags).run() or 0
+    app = LiveApp(flags)
+    code = app.run() or 0
+    if app.farewell:
+        say(app.farewell)
+    return code
 
 
 def run_attached(library: Path) -> int:
@@ -215,7 +257,16 @@ def run_attached(library: Path) -> int:
 def run_replay(
     replayables: Sequence[Replayable], *, pick: bool = False, compose: Compose | None = None
 ) -> int:
-    return ReplayApp(replayables, pick=pick, compose=compose).run() or 0
+    app = ReplayApp(replayables, pick=pick, compose=compose, marks_folder=_marks_folder())
+    return app.run() or 0
+
+
+def _marks_folder() -> Path:
+    """In the library's folder: a tape that is in no library may be in somebody's repository."""
+    try:
+        return read_settings(Flags()).library / "marks"
+    except UserError:
+        return default_library() / "marks"
 
 
 def run_demo(demo: Demo) -> int:

@@ -1,11 +1,12 @@
-"""Work in a thread, while the screen goes on."""
+"""Work in a thread or in slices, while the screen goes on."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import TypeVar
 
 from textual.widget import Widget
@@ -32,3 +33,16 @@ def in_background(widget: Widget, work: Callable[[], T], done: Callable[[T], Non
             loop.call_soon_threadsafe(widget.call_later, finish)
 
     threading.Thread(target=run, daemon=True).start()
+
+
+_SLICE = 0.02  # seconds
+
+
+async def in_slices(items: Iterable[T]) -> AsyncIterator[T]:
+    """One after the other, with room for keys and frames between them."""
+    until = time.perf_counter() + _SLICE
+    for item in items:
+        yield item
+        if time.perf_counter() > until:
+            await asyncio.sleep(0)
+            until = time.perf_counter() + _SLICE

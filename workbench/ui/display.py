@@ -26,7 +26,7 @@ from workbench.text import visible_line, visible_text
 Pieces: TypeAlias = list[tuple[str, str]]  # a row: text, and the name of its look
 
 # Frequent and harmless: a sign of one cell reads better than an escape. It is dimmed, a real one is not.
-_SIGNS = {"\n": "↵", "\t": "⇥", "\r": "␍"}
+SIGNS_OF_BREAKS = {"\n": "↵", "\t": "⇥", "\r": "␍"}
 # Everything that is not simply drawn: found in one go, so that ordinary text costs one search.
 _ODD = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -46,7 +46,7 @@ def segments(text: str, style: Style) -> Iterator[Segment]:
     for match in _ODD.finditer(text):
         if match.start() > at:
             yield Segment(text[at : match.start()], style)
-        sign = _SIGNS.get(match[0])
+        sign = SIGNS_OF_BREAKS.get(match[0])
         if sign is not None:
             yield Segment(sign, style + _SIGN)
         else:
@@ -60,7 +60,7 @@ def cells(character: str) -> int:
     """How wide a character is once it is made safe."""
     if character.isprintable() and character != "\ufe0f":
         return cell_len(character)
-    return 1 if character in _SIGNS else len(visible_line(character))
+    return 1 if character in SIGNS_OF_BREAKS else len(visible_line(character))
 
 
 def strip_of(pieces: Iterable[tuple[str, Style]], width: int, fill: Style) -> Strip:
@@ -177,3 +177,14 @@ def content(text: str) -> Content:
 def paragraph(text: str) -> Content:
     """For texts in which line breaks count."""
     return Content(visible_text(text))
+
+
+def marked(text: str, pattern: re.Pattern[str], look: str, other: str) -> Pieces:
+    """A text, with all that matches in another look."""
+    pieces: Pieces = []
+    at = 0
+    for match in pattern.finditer(text):
+        pieces += [(text[at : match.start()], look), (match[0], other)]
+        at = match.end()
+    pieces.append((text[at:], look))
+    return [piece for piece in pieces if piece[0]]

@@ -26,6 +26,8 @@ class OpenTape:
         self.at: int | None = None
         self.running = True  # its writer is alive, so a tape without an end may get more
         self.verdict: Verdict | None = None
+        self.read_once = False  # all that was there when it was opened has been read
+        self._grew_at = 0.0  # on the clock of this process
         self._judged_at = 0.0
         self.judged_steps = -1  # so many steps had been made when the verdict was given
 
@@ -50,6 +52,8 @@ class OpenTape:
         gc.unfreeze()  # the tape before may go
         self.source, self.running, self.at, self.verdict = source, running, at, None
         source.advance(SLICE)
+        self._grew_at = time.monotonic() - _age(self.path)
+        self.read_once = not source.behind
 
     @property
     def progress(self) -> tuple[object, ...]:
@@ -64,7 +68,9 @@ class OpenTape:
 
     def read_on(self, seconds: float = SLICE) -> None:
         if self.source is not None:
-            self.source.advance(seconds)
+            if self.source.advance(seconds) and self.read_once:
+                self._grew_at = time.monotonic()
+            self.read_once = self.read_once or not self.source.behind
 
     async def load(self) -> None:
         """What is left to be read, a slice at a time; keys and frames come in between."""
@@ -74,6 +80,11 @@ class OpenTape:
             # again would be the longest pause of all.
             gc.freeze()
             await asyncio.sleep(_REST)
+
+    @property
+    def idle(self) -> float:
+        """Seconds since the tape last grew."""
+        return time.monotonic() - self._grew_at
 
     # -- judging
 
@@ -95,3 +106,11 @@ class OpenTape:
         if self.judged_steps == player.steps or (self.source is not None and self.source.behind):
             return False  # a verdict on half a tape is of no use
         return not self.growing or time.monotonic() - self._judged_at > _JUDGE
+
+
+def _age(path: Path | None) -> float:
+    """Seconds since a file was written to."""
+    try:
+        return max(0.0, time.time() - path.stat().st_mtime) if path is not None else 0.0
+    except OSError:
+        return 0.0

@@ -90,9 +90,11 @@ class Background(Protocol):
 class ReplayModel(OpenTape):
     """`step` is where the cursor stands; -1: nothing has happened yet."""
 
-    def __init__(self, background: Background) -> None:
+    def __init__(self, background: Background, marks_folder: Path | None = None) -> None:
+        """`marks_folder` is for the marks of tapes that are in no library; None: they stand beside them."""
         super().__init__()
         self.background = background
+        self._marks_folder = marks_folder
         self.replayable: Replayable | None = None
         self.byte: int | None = None  # the byte of upstream that the user went to
         self.reason = ""  # why the cursor stands here
@@ -454,7 +456,7 @@ class ReplayModel(OpenTape):
 
     def _open_marks(self, tape: Path | None) -> None:
         """Read what is kept beside a tape. Samples belong to the package: nothing is written beside them."""
-        self._marks = Marks(None if _is_sample(tape) else tape)
+        self._marks = Marks(None if _is_sample(tape) else tape, self._marks_folder)
         if self._marks.problem is not None:
             self._warn(self._marks.problem)
         self.breakpoints = []

@@ -11,7 +11,7 @@ from workbench.analysis.explain.trace import cause_of
 from workbench.replay.links import linked
 from workbench.replay.player import Item, Pane, Player
 from workbench.tape.format import Line
-from workbench.text import json_text
+from workbench.text import counted, json_text
 from workbench.ui.display import look_of, sign_of
 from workbench.ui.widgets.document import Document, FactSheet, Prose, Stack
 from workbench.ui.widgets.payload import HexDump, JsonText
@@ -186,7 +186,7 @@ def _say_transition(sheet: FactSheet, player: Player, item: Transition) -> None:
     sheet.paragraph(f"In state {item.state} the machine met {item.token} {moved}.", "bright")
     sheet.fact("text", item.text)
     if item.held:
-        sheet.fact("held back", f"{item.held} characters: what they are is not decided yet", "warning")
+        sheet.fact("held back", f"{counted(item.held, 'character')}, not decided yet", "warning")
     _say_rule(sheet, player, item, "The rule of the table")
 
 
@@ -256,13 +256,13 @@ def _say_read(sheet: FactSheet, player: Player, number: int) -> None:
     events = player.events_in(number)
     sheet.heading("What came")
     sheet.fact("read", f"{number + 1} of {player.reads}")
-    sheet.fact("size", f"{player.read_end(number) - player.starts[number]:,} bytes")
+    sheet.fact("size", counted(player.read_end(number) - player.starts[number], "byte"))
     if number:
         sheet.fact("after", f"{1000 * (player.times[number] - player.times[number - 1]):,.0f} ms of silence")
     if player.mode == "stream":
         sheet.fact("events", _numbers(events) if events else "none begins or ends here", "plain")
     if player.held[number]:
-        text = f"{player.held[number]} characters once it had been worked on"
+        text = f"{counted(player.held[number], 'character')} once it had been worked on"
         sheet.fact("held back", text, "warning")
 
 

@@ -1,28 +1,44 @@
-"""The supervisor of the proxy: starts it for the screen, tells what is wrong with it, and starts it again."""
+"""The supervisor of the proxy: starts it for the screen, or finds the one that runs; tells what is wrong with
+it, starts it again, and leaves it running where the user wants that.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from workbench.config.reading import read_settings
 from workbench.config.settings import Flags, Settings, default_library
 from workbench.errors import UserError
 from workbench.proxy.guard import check_settings
 from workbench.proxy.process import ChildError, ProcessExit, ProxyChild, is_listened_at
-from workbench.proxy.registration import find_running, health_of
+from workbench.proxy.registration import Registration, find_running, health_of, status_of
 from workbench.ui.screens.problem import (
     ProblemScreen,
     no_configuration,
+    other_flags,
     port_taken,
     proxy_died,
-    read_only_library,
-    unreachable_upstream,
 )
 
 _PATIENCE = 3.0  # seconds that running answers have when the user leaves
+_ASKED = 3.0  # seconds that a proxy has to say what runs
+_SOON, _LATER = 2.0, 20.0  # seconds between looks at a proxy with a problem, and at one without
+
+
+class Told(Protocol):
+    """Where the state of the proxy is shown."""
+
+    def serving(self, url: str) -> None:
+        """The URL for clients; empty when the proxy does not run any more."""
+
+    def trouble(self, sentence: str) -> None:
+        """What is wrong with it now; empty when nothing is."""
 
 
 class ProxySupervisor:
@@ -50,12 +66,12 @@ class ProxySupervisor:
             return settings.library
         return Path(self._flags.library) if self._flags.library else default_library()
 
-    async def supervise(self, settings: Settings, ready: Callable[[str], None]) -> None:
-        """Run it until the user leaves; `ready` gets its URL each time it starts, and "" when it ends."""
+    async def supervise(self, settings: Settings, screen: Told) -> None:
+        """Run it until the user leaves."""
         running = await asyncio.to_thread(find_running, settings.library)
-        if running is not None:
-            ready(running.url)
-            await self._check_health(running.url, settings)
+        if running is not None and await self._uses(running, settings):
+            screen.serving(running.url)
+            await self._watch(running.url, settings, screen)
             return
         while True:
             self.child = ProxyChild(settings.library, self._arguments(), self._environment())
@@ -65,16 +81,63 @@ class ProxySupervisor:
                 if await self._ask(await self._cannot_start(error, settings)) == "view":
                     return
                 continue
-            ready(url)
-            await self._check_health(url, settings)
-            death = await self.child.ended()
-            ready("")
+            screen.serving(url)
+            watch = asyncio.ensure_future(self._watch(url, settings, screen))
+            try:
+                death = await self.child.ended()
+            finally:
+                watch.cancel()
+            screen.serving("")
+            screen.trouble("")
             if self.child.stopping or await self._ask(proxy_died(death)) == "view":
                 return
+
+    # -- leaving
+
+    async def running_answers(self) -> int | None:
+        """How many answers would be cut if the proxy started here ended now; None: it does not say."""
+        if self.child is None or not self.child.alive:
+            return 0
+        registration = self.child.registration
+        if registration is None:  # its library cannot be written
+            health = await health_of(self.child.url or "", self._flags.token)
+            running = health.get("running") if isinstance(health, dict) else None
+            return running if isinstance(running, int) else None
+        status = await asyncio.to_thread(status_of, registration, _ASKED)
+        listed = status.get("running") if status is not None else None
+        return len(listed) if isinstance(listed, list) else None
+
+    def release(self) -> str:
+        """Let the proxy go on without the screen; how it is reached and ended, empty: there is none."""
+        child = self.child
+        if child is None or not child.release():
+            return ""
+        return (
+            f"the proxy goes on at {child.url} (process {child.pid}); "
+            f"`workbench` shows it again, `kill {child.pid}` ends it"
+        )
 
     async def stop(self) -> None:
         if self.child is not None:
             await self.child.stop(_PATIENCE)
+
+    # -- one that runs already
+
+    async def _uses(self, running: Registration, settings: Settings) -> bool:
+        """Whether the proxy that runs is shown. Flags that cannot take effect on it are said, and another
+        one can be started."""
+        status = await asyncio.to_thread(status_of, running)
+        without_effect = [*_without_effect(self._flags, settings, running, status or {})]
+        if not without_effect:
+            return True
+        if await self._ask(other_flags(running.url, without_effect)) != "second":
+            return True
+        taken = urlsplit(running.url).port
+        if self._flags.port in (None, taken):
+            self._port = 0
+        return False
+
+    # -- what is wrong
 
     async def _cannot_start(self, error: ChildError, settings: Settings) -> ProblemScreen:
         port = settings.port if self._port is None else self._port
@@ -82,25 +145,12 @@ class ProxySupervisor:
             return port_taken(port)
         return proxy_died(error.exit or ProcessExit(1, (str(error),)))
 
-    async def _check_health(self, url: str, settings: Settings) -> None:
-        """A running proxy may still have no upstream that answers, or no library that can be written."""
-        while (problem := await self._problem(url, settings)) is not None:
-            if await self._ask(problem) == "view":
-                return
-
-    async def _problem(self, url: str, settings: Settings) -> ProblemScreen | None:
-        health = await health_of(url, settings.token)
-        try:
-            tapes, upstreams = health["tapes"], health["upstreams"]
-        except (KeyError, TypeError):
-            return None
-        if not tapes["writable"]:
-            return read_only_library(settings.library, str(tapes["problem"]))
-        name = settings.default or next(iter(upstreams), "")
-        state = upstreams.get(name)
-        if state is None or state["reachable"] or name not in settings.upstreams:
-            return None  # a proxy that was started elsewhere may have other upstreams
-        return unreachable_upstream(name, settings.upstreams[name].url, str(state["problem"]))
+    async def _watch(self, url: str, settings: Settings, screen: Told) -> None:
+        """Look at it again and again: a model server may be started later, and a disk may fill up."""
+        while True:
+            sentence = _trouble_in(url, await health_of(url, settings.token))
+            screen.trouble(sentence)
+            await asyncio.sleep(_SOON if sentence else _LATER)
 
     async def _ask(self, screen: ProblemScreen) -> str:
         """The action that the user chose; another port is for the next start."""
@@ -108,6 +158,8 @@ class ProxySupervisor:
         if choice == "port":
             self._port = 0
         return choice
+
+    # -- how it is started
 
     def _arguments(self) -> list[str]:
         flags = self._flags
@@ -123,3 +175,40 @@ class ProxySupervisor:
     def _environment(self) -> dict[str, str] | None:
         """The token goes into the environment: arguments can be read by everybody on the machine."""
         return {**os.environ, "WORKBENCH_TOKEN": self._flags.token} if self._flags.token else None
+
+
+def _without_effect(
+    flags: Flags, settings: Settings, running: Registration, status: Mapping[str, Any]
+) -> Iterator[str]:
+    """The flags that say something else than what a running proxy does."""
+    address = urlsplit(running.url)
+    if flags.port not in (None, 0, address.port):
+        yield f"--port {flags.port}: it listens on port {address.port}"
+    upstreams = {one.get("name"): one for one in status.get("upstreams", ()) if isinstance(one, dict)}
+    wanted = settings.upstreams.get(settings.default or "")
+    known = upstreams.get(status.get("default")) or next(iter(upstreams.values()), None)
+    if wanted is None or known is None:
+        return
+    if flags.upstream is not None and known.get("url") != wanted.url:
+        yield f"--upstream {flags.upstream}: its model server is {known.get('url')}"
+    if flags.dialect is not None and known.get("dialect") != wanted.dialect:
+        yield f"--dialect {flags.dialect}: it converts {known.get('dialect')}"
+    policy = wanted.policy.said()
+    if flags.switches and known.get("policy") != policy:
+        yield " ".join(f"--set {key}={value}" for key, value in flags.switches.items()) + ": it has others"
+
+
+def _trouble_in(url: str, health: Any) -> str:
+    """What a proxy's own report says is wrong; empty: nothing."""
+    if not isinstance(health, dict):
+        return f"the proxy at {url} does not answer"
+    parts = []
+    with contextlib.suppress(KeyError, TypeError, AttributeError):
+        tapes = health["tapes"]
+        if not tapes["writable"]:
+            parts.append(f"nothing can be recorded in {tapes['library']}: {tapes['problem']}")
+        for name, state in health["upstreams"].items():
+            if not state["reachable"]:
+                where = state.get("url") or name
+                parts.append(f"the model server at {where} does not answer: {state['problem']}")
+    return "; ".join(parts)

@@ -161,8 +161,8 @@ def test_summaries():
     found = checked(sse(*repeated, calls(call(GOOD, "read", "c1", index=1)), CALLED))
     said = {check.message: check.level for check in found[-3:]}
     assert said == {
-        f"call 0 read: breaks check-id-repeated ({len(GOOD)} times)": "error",
-        "call 1 read: conforms": "info",
+        f"call 1 read: breaks check-id-repeated ({len(GOOD)} times)": "error",
+        "call 2 read: conforms": "info",
         "the stream: conforms": "info",
     }
     assert [check.call for check in found[-3:]] == [0, 1, None]
@@ -172,7 +172,7 @@ def test_summaries():
 def test_a_stream_that_was_cut_is_not_blamed_for_its_end():
     found = checked(sse(calls(call('{"path"', "read", "c0")), done=False), cut=True)
     assert [check.message for check in found] == [
-        "call 0 read: the answer was cut off inside it",
+        "call 1 read: the answer was cut off inside it",
         "the stream: conforms as far as it goes",
     ]
 

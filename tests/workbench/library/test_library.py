@@ -274,6 +274,10 @@ ENDED = end_line(2.5, "done", calls=1, findings={"unclosed-call": 2}, usage={"pr
             {"state": "done", "calls": 0, "pid": None, "status": 9},
         ),
         (chat("x", pid=os.getpid()), {"state": "running", "pid": os.getpid()}),
+        (  # still running, so it does not end in the middle of a call
+            chat("<read_file>\n<path>a.p", pid=os.getpid()),
+            {"state": "running", "findings": {}, "level": None, "chunks": 1},
+        ),
         (b"", {"state": "damaged", "problem": "this is not a tape: it is empty"}),
         (b"nonsense\n", {"state": "damaged", "calls": 0}),
         (b'{"tape": 1, "dialect": "klingon"}\n', {"state": "damaged"}),

@@ -156,3 +156,23 @@ def test_a_process_that_only_has_the_number_of_a_proxy_is_none(library: Path):
 )  # fmt: skip
 def test_the_reason_is_what_the_user_needs(exit: ProcessExit, reason: str):
     assert exit.reason == reason
+
+
+def test_one_that_is_released_outlives_its_parent(library: Path):
+    script = (
+        "import asyncio, sys; from pathlib import Path; from workbench.proxy.process import ProxyChild\n"
+        "async def run():\n"
+        f"    child = ProxyChild(Path({str(library)!r}), {FLAGS!r})\n"
+        "    await child.start()\n"
+        "    assert child.release() and await child.stop(0) is None\n"
+        "    print(child.pid)\n"
+        "asyncio.run(run())"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    pid = int(done.stdout)
+    try:
+        running = find_running(library)
+        assert running is not None and running.pid == pid
+    finally:
+        os.kill(pid, signal.SIGTERM)
+    wait_for(lambda: not is_alive(pid), "its end")

@@ -204,9 +204,7 @@ def test_a_whole_message_that_came_in_pieces():
 
 def test_held_for_long():
     player = reads_of("Hi\n", "<read_file>\n<path>a", "b", "c", "</path>\n</read_file>", "x", "y")
-    assert words(player, "held>2500ms") == [
-        "breakpoint held>2500ms: 21 characters have been held back for 3.000 s"
-    ]
+    assert words(player, "held>2500ms") == ["breakpoint held>2500ms: 21 characters held back for 3.000 s"]
     (step,) = found(player, "held>2500ms")
     assert step == player.step_of_read(3), "the first step by which it is too long"
     assert found(player, "held>3.5s") == [player.step_of_read(4)], "the read that ends it came too late"
@@ -240,7 +238,7 @@ def test_held_much():
     above = [one is not None and one.characters > 20 for one in held]
     crossed = [step for step in range(player.steps) if above[step] and not (step and above[step - 1])]
     assert len(crossed) == 2 and found(player, "held>20") == crossed == found(player, "held>20ch")
-    assert words(player, "held>20")[0] == "breakpoint held>20: 22 characters are held back"
+    assert words(player, "held>20")[0] == "breakpoint held>20: 22 characters held back"
     assert found(player, "held>500") == []
 
 

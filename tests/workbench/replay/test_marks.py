@@ -251,3 +251,21 @@ def test_the_library_keeps_what_is_marked_and_knows_it(tmp_path: Path):
     assert not any(marked().values())
     assert list(expire(tmp_path, Keep(days=1))) == [tapes[0].relative_to(tmp_path).as_posix()]
     assert not tapes[0].parent.exists()
+
+
+def test_marks_of_a_tape_outside_a_library_are_not_written_beside_it(tmp_path: Path):
+    repository, ours = tmp_path / "repository", tmp_path / "library" / "marks"
+    tapes = [repository / "a" / "x.jsonl", repository / "b" / "x.jsonl"]
+    for number, path in enumerate(tapes):
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"{}\n")
+        marks = Marks(path, ours)
+        marks.put(Mark(number, f"note {number}"))
+        marks.save()
+    assert [Marks(path, ours).marks[0].note for path in tapes] == ["note 0", "note 1"]
+    assert sorted(path.name for path in repository.rglob("*") if path.is_file()) == ["x.jsonl", "x.jsonl"]
+    assert len([*ours.iterdir()]) == 2
+    beside = Marks(tapes[0])  # one that is there already is used as before
+    beside.put(Mark(5, "old"))
+    beside.save()
+    assert Marks(tapes[0], ours).marks[0].note == "old"

@@ -281,7 +281,7 @@ def test_checks_are_rows_of_the_machine(size: int):
     player = passed_through(*reads, end_line(len(data), "done"))
     found = checks_in(player)
     assert [check.code for check in found] == ["check-id-repeated", "check-call", "check-stream"]
-    assert found[1].message == "call 0 read_file: breaks check-id-repeated (2 times)"
+    assert found[1].message == "call 1 read_file: breaks check-id-repeated (2 times)"
     assert not player.findings, "nobody else takes them for findings of the transformer"
     ((start, end),) = player.bytes_of(found[0])
     event = data[start:end]

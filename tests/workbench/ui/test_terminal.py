@@ -229,14 +229,14 @@ def test_a_taken_port(tmp_path: Path):
 
 
 def test_an_upstream_that_is_started_later(tmp_path: Path):
+    """It is a line, over nothing; it is looked at again, and the line goes away by itself."""
     port = free_port()
     flags = ("--upstream", f"http://127.0.0.1:{port}/v1", "--dialect", "roo-xml", "--port", "0")
     with Terminal(tmp_path, *flags, "--library", str(tmp_path / "library")) as terminal:
-        terminal.wait_for("The model server does not answer", f"http://127.0.0.1:{port}/v1", "Start the")
+        terminal.wait_for(f"✖ the model server at http://127.0.0.1:{port}/v1 does not answer", "Exchanges")
         with upstream(port):
-            terminal.press("r")
-            terminal.wait_for("waiting for the first exchange")
             terminal.wait_without("does not answer")
+            terminal.wait_for("waiting for the first exchange")
             leave(terminal)
 
 
@@ -246,7 +246,51 @@ def test_a_library_that_cannot_be_written(tmp_path: Path):
     with upstream() as scripted:
         flags = ("--upstream", scripted.url, "--port", "0", "--library", str(file / "library"))
         with Terminal(tmp_path, *flags) as terminal:
-            terminal.wait_for("Nothing can be recorded", "choose another one with --library", "o  Only look")
+            terminal.wait_for("✖ nothing can be recorded in", "waiting for the first exchange")
+            leave(terminal)
+
+
+def test_a_running_answer_is_not_cut_without_asking_and_the_proxy_can_stay(tmp_path: Path):
+    flags = ("--dialect", "roo-xml", "--port", "0", "--library", str(tmp_path / "library"))
+    with (
+        upstream() as scripted,
+        Terminal(tmp_path, "--upstream", scripted.url, *flags) as terminal,
+    ):
+        terminal.wait_for("waiting for the first exchange")
+        client = Client(terminal.find(URL)[0])
+        terminal.wait_for("content I look at it.")
+        terminal.press("q")
+        terminal.wait_for("An answer is still running", "l  Leave the proxy running", "x  End the proxy")
+        terminal.press("q", "escape")  # a key that is pressed twice cuts nothing
+        terminal.wait_without("is still running")
+        terminal.press("q")
+        terminal.wait_for("l  Leave the proxy running")
+        terminal.press("l")
+        assert terminal.exit_code() == 0
+        proxies = _proxies(terminal)
+        assert len(proxies) == 1 and f"(process {proxies[0]})" in terminal.raw.decode()
+        for gate in GATES:
+            scripted.open(gate)
+        assert client.result() == [("read_file", '{"path":"src/main.py"}')]
+
+
+def test_flags_that_cannot_take_effect_are_said(tmp_path: Path):
+    with upstream() as scripted, running_proxy(tmp_path, scripted, "roo-xml") as proxy:
+        given = ("--upstream", scripted.url, "--library", str(proxy.library))
+        with Terminal(tmp_path, *given, "--dialect", "hermes", "--port", "1") as terminal:
+            terminal.wait_for("A proxy runs already", f"It serves {proxy.url}", "it converts roo-xml")
+            assert terminal.shows("--port 1: it listens on port")
+            terminal.press("a")
+            terminal.wait_for("waiting for the first exchange", proxy.url)
+            leave(terminal)
+        with Terminal(tmp_path, *given, "--dialect", "hermes") as terminal:
+            terminal.wait_for("A proxy runs already", "s  Start a second one")
+            terminal.press("s")
+            terminal.wait_for("waiting for the first exchange")
+            terminal.until(lambda: terminal.find(URL)[0] != proxy.url, "an address of its own")
+            leave(terminal)
+        with Terminal(tmp_path, *given, "--dialect", "roo-xml") as terminal:
+            terminal.wait_for("waiting for the first exchange", proxy.url)  # what is true already is not said
             leave(terminal)
 
 

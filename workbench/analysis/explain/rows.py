@@ -29,6 +29,7 @@ from workbench.analysis.explain.wording import awaited, held_words, move_words
 from workbench.replay.player import Pane, Player
 from workbench.replay.rowtext import decoded, read_parts
 from workbench.tape.format import Line
+from workbench.text import counted
 
 _PLAIN = {
     "role": "The answer begins: the client is told that the assistant speaks.",
@@ -242,10 +243,10 @@ def why_read(player: Player, read: int) -> Explanation:
 def _events(player: Player, read: int) -> str:
     size = player.read_end(read) - player.starts[read]
     if player.mode != "stream":
-        return f"{size:,} bytes of an answer that is no stream of events."
+        return f"{counted(size, 'byte')} of an answer that is not a stream of events."
     events = player.events_in(read)
     if not events:
-        return f"{size:,} bytes; no event is whole with them."
+        return f"{counted(size, 'byte')}; no event is whole with them."
     first, last = events[0], events[-1]
     which = (
         f"event {first.number + 1}" if first is last else f"events {first.number + 1} to {last.number + 1}"
@@ -258,7 +259,7 @@ def _events(player: Player, read: int) -> str:
         )
         if is_cut
     ]
-    return f"{size:,} bytes with {which}{f' ({listed(cut)})' if cut else ''}."
+    return f"{counted(size, 'byte')} with {which}{f' ({listed(cut)})' if cut else ''}."
 
 
 def _parts(player: Player, read: int) -> str:

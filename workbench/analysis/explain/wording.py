@@ -37,7 +37,7 @@ def token_meaning(dialect: str, token: str) -> str:
 def awaited(player: Player, state: str, choice: int = 0) -> str:
     """What would decide about text that is held back in this state."""
     known = loaded_dialect(dialect_of(player, state, choice))
-    usual = "what follows: whitespace goes with a call, and a tag may only have begun"
+    usual = "the next characters: a call may begin here"
     return known.waits_for.get(state, usual) if known is not None else usual
 
 

@@ -20,6 +20,7 @@ from transformer import TemplateFailed
 from workbench.errors import UserError
 from workbench.proxy.registration import Resend, Sent, resend
 from workbench.rendering import check
+from workbench.text import counted
 from workbench.ui.background import in_background
 from workbench.ui.display import content
 from workbench.ui.requestfacts import RequestFacts, template_of
@@ -54,6 +55,9 @@ _KINDS = {
 }
 
 
+_NAMES = {"client": "the client's body", "upstream": "the body for upstream", "template": "the template"}
+
+
 class EditScreen(Screen[Sent]):
     """Its result is the new exchange, None when nothing was sent."""
 
@@ -61,7 +65,9 @@ class EditScreen(Screen[Sent]):
     TITLE = "edit and resend"
     HELP = (
         "Change the text, then send it with ctrl+s. The line at the bottom says whether it can be sent, and "
-        "where the first mistake is. f2, f3 and f4 choose what is edited; each keeps its own changes."
+        "where the first mistake is. f2, f3 and f4 choose what is edited; each keeps its own changes, and "
+        "what was changed is sent together: the client's body is converted with the template. The body for "
+        "upstream goes up exactly as it stands."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "send", "Send", id="edit.send", tooltip="Send it through the running proxy"),
@@ -83,8 +89,7 @@ class EditScreen(Screen[Sent]):
         self.facts = facts
         self.library = library
         self.kind = kind
-        self.problem: str | None = None  # why it cannot be sent as it is
-        self.checked = False
+        self.problems: dict[str, str | None] = {}  # by kind: why it cannot be sent as it is
         self.originals = {
             "client": pretty(facts.client_json),
             "upstream": pretty(facts.upstream_json),
@@ -141,7 +146,8 @@ class EditScreen(Screen[Sent]):
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         if self.editor.text == self._seen:
             return  # loaded, not typed
-        self._seen, self.checked, self._leaving = self.editor.text, False, False
+        self._seen, self._leaving = self.editor.text, False
+        self.problems.pop(self.kind, None)
         if self._timer is not None:
             self._timer.stop()
         self._timer = self.set_timer(_WAIT, self._check)
@@ -151,9 +157,10 @@ class EditScreen(Screen[Sent]):
 
         def done(found: tuple[str | None, str]) -> None:
             if (self.editor.text, self.kind) == (text, kind):
-                self.checked, self.problem = True, found[0]
+                self.problems[kind] = found[0]
                 if not self._leaving:
-                    self._say(found[0] or found[1], good=found[0] is None)
+                    problem = found[0] or self._why_not()
+                    self._say(problem or f"{found[1]}; {self._what_is_sent()}", good=not problem)
 
         dialect, tools = str(self.header.get("dialect")), self.facts.client.get("tools")
         if kind == "template":
@@ -167,29 +174,60 @@ class EditScreen(Screen[Sent]):
 
     # -- sending
 
+    def _changes(self) -> dict[str, str]:
+        """The texts that are not as they were, by kind."""
+        texts = {**self.texts, self.kind: self.editor.text}
+        return {
+            kind: text
+            for kind, original in self.originals.items()
+            if original is not None and (text := texts[kind]) is not None and text != original
+        }
+
+    def _sent_kinds(self) -> list[str]:
+        """What is sent: all that was changed; where nothing was, what is seen."""
+        return [*self._changes()] or [self.kind]
+
+    def _what_is_sent(self) -> str:
+        others = [_NAMES[kind] for kind in self._changes() if kind != self.kind]
+        return f"ctrl+s sends it, with {' and '.join(others)} as changed" if others else "ctrl+s sends it"
+
+    def _why_not(self) -> str | None:
+        """What speaks against sending; of every text that would be sent, not only of the one that is seen."""
+        changes, sent = self._changes(), self._sent_kinds()
+        if {"upstream", "template"} <= {*sent}:
+            return (
+                "the body for upstream goes up as it stands, so the changed template would have no effect: "
+                "take one of the two changes back"
+            )
+        for kind in sent:
+            text = changes.get(kind, self.editor.text)
+            found = self.problems.get(kind) if kind == "template" else check_body(text)[0]
+            if found:
+                return found if kind == self.kind else f"in {_NAMES[kind]}: {found}"
+        return None
+
     def action_send(self) -> None:
-        text = self.editor.text
-        problem, _ = ("", "") if self.kind == "template" else check_body(text)
-        if problem or (self.checked and self.problem):
-            self._say(problem or self.problem or "", good=False)
+        problem = self._why_not()
+        if problem:
+            self._say(problem, good=False)
             return
         if self.library is None:
             self._say("this tape is not in a library, so there is no proxy to send it through", good=False)
             return
         self._say("sending …", good=True)
-        self._send(self.library, self._wish(text))
+        self._send(self.library, self._wish())
 
-    def _wish(self, text: str) -> Resend:
+    def _wish(self) -> Resend:
         header = self.header
         keys = ("session", "upstream", "dialect", "frontend")
         said = {key: header[key] for key in keys if isinstance(header.get(key), str)}
         policy = header.get("policy")
         common = {**said, "of": header.get("id"), "policy": policy if isinstance(policy, Mapping) else None}
-        if self.kind == "template":
-            return Resend(self.facts.client, template=text, **common)
-        if self.kind == "upstream":
-            return Resend(json.loads(text), "upstream", self.facts.client, **common)
-        return Resend(json.loads(text), **common)
+        texts = {kind: self._changes().get(kind, self.editor.text) for kind in self._sent_kinds()}
+        client = json.loads(texts["client"]) if "client" in texts else self.facts.client
+        if "upstream" in texts:
+            return Resend(json.loads(texts["upstream"]), "upstream", client, **common)
+        return Resend(client, template=texts.get("template"), **common)
 
     @work(exclusive=True)
     async def _send(self, library: Path, wish: Resend) -> None:
@@ -204,8 +242,7 @@ class EditScreen(Screen[Sent]):
 
     @property
     def changed(self) -> bool:
-        texts = {**self.texts, self.kind: self.editor.text}
-        return any(texts[kind] != text for kind, text in self.originals.items() if text is not None)
+        return bool(self._changes())
 
     def action_back(self) -> None:
         if self.changed and not self._leaving:
@@ -228,7 +265,7 @@ def check_body(text: str) -> tuple[str | None, str]:
         return f"this cannot be read: {error}", ""
     if not isinstance(value, dict):
         return "a body is a JSON object: it begins with { and ends with }", ""
-    return None, f"valid JSON, {len(text):,} characters; ctrl+s sends it"
+    return None, f"valid JSON, {counted(len(text), 'character')}"
 
 
 def check_template(text: str, dialect: str, tools: Any) -> tuple[str | None, str]:
@@ -239,7 +276,7 @@ def check_template(text: str, dialect: str, tools: Any) -> tuple[str | None, str
         return f"line {failure.line}: {failure.reason}", ""
     except Exception as error:
         return f"this cannot be filled: {error}", ""
-    return None, f"makes a prompt of {size:,} characters; ctrl+s sends it"
+    return None, f"makes a prompt of {counted(size, 'character')}"
 
 
 MOST = 400_000  # characters that can be edited without the screen becoming slow
@@ -295,7 +332,9 @@ class RewriteScreen(Screen[str]):
 
     def _tell(self) -> None:
         state = "changed" if self.changed else "as it was recorded" if self._text else "paste or type it"
-        self._said.update(content(f" {len(self.editor.text):,} characters, {state}; ctrl+s plays it"))
+        self._said.update(
+            content(f" {counted(len(self.editor.text), 'character')}, {state}; ctrl+s plays it")
+        )
 
     def action_play(self) -> None:
         if not self.editor.text and not self._text:

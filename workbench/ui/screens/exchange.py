@@ -23,14 +23,17 @@ from workbench.files import save
 from workbench.library.query import tape_of
 from workbench.replay.player import Pane, Player
 from workbench.tape.format import TapeError, read_tape
+from workbench.text import counted
+from workbench.ui.background import in_slices
 from workbench.ui.screens.compare import CompareScreen
 from workbench.ui.screens.detail import DetailScreen, DifferenceScreen, WhyScreen
 from workbench.ui.screens.request import RequestScreen, Resent
 from workbench.ui.screens.table import TableScreen
-from workbench.ui.screens.view import HelpScreen
-from workbench.ui.widgets.bars import SEARCH, PaneTabs, PromptBar, Question
+from workbench.ui.screens.view import HelpScreen, files_of
+from workbench.ui.widgets.bars import PLACE, SEARCH, PaneTabs, PromptBar, Question
 from workbench.ui.widgets.exchangeview import ExchangeView
-from workbench.ui.widgets.rowpane import RowPane, first_match, texts_of
+from workbench.ui.widgets.rowpane import RowPane
+from workbench.ui.widgets.search import PaneSearch
 
 _WIDE, _MIDDLE = 160, 100
 
@@ -83,6 +86,7 @@ class ExchangeScreen(Screen[None]):
         self._tabs = PaneTabs(first=first_digit)
         self._prompt = PromptBar()
         self._search = ""
+        self._finder: PaneSearch | None = None  # what the last search found
         self._said = ("", 0.0)  # what was told last, and until when it is seen
         self._searched: RowPane = view.panes[0]
         self._asked_in: RowPane = view.panes[0]  # where the focus goes when the prompt closes
@@ -193,8 +197,12 @@ class ExchangeScreen(Screen[None]):
         self.remove_class("-zoomed")
 
     def forget_search(self) -> None:
-        self._search = ""
+        self._search, self._finder = "", None
         self.workers.cancel_group(self, "search")
+        for part in self.parts:
+            part.pattern = None
+            part.say_found("")
+            part.show()
 
     # -- what can be taken along
 
@@ -203,22 +211,36 @@ class ExchangeScreen(Screen[None]):
         if selected:
             text = selected
         elif isinstance(pane, RowPane) and 0 <= pane.cursor < pane.count():
-            text = pane.text(pane.cursor)
+            text = pane.copied(pane.cursor)
         else:
             return
         # A lone surrogate, which is half a character, cannot be written in UTF-8.
         self.app.copy_to_clipboard(text.encode("utf-8", "backslashreplace").decode())
-        self.notify(f"copied {len(text):,} characters", timeout=2)
+        self.notify(f"copied {counted(len(text), 'character')}", timeout=2)
 
     def action_save(self) -> None:
-        if isinstance(self.focused, RowPane) and self.focused.count():
-            self._save(self.focused)
+        pane, files = self.focused, files_of(self.app)
+        if not isinstance(pane, RowPane) or not pane.count():
+            return
+        if files.path is not None:
+            self._save(pane, files.path)
+            return
+
+        def chosen(text: str) -> None:
+            files.choose(text)
+            assert files.path is not None
+            self._save(pane, files.path)
+
+        self.ask(PLACE, chosen, files.suggested)
 
     @work(exclusive=True, group="save")
-    async def _save(self, pane: RowPane) -> None:
-        rows = [text async for _, text in texts_of(pane, range(pane.count()))]
+    async def _save(self, pane: RowPane, folder: Path) -> None:
+        whole: str | bytes | None = pane.whole()
+        if whole is None:
+            rows = in_slices(range(pane.count()))  # fewer, if another tape is opened meanwhile
+            whole = "\n".join([pane.text(row) async for row in rows if row < pane.count()])
         try:
-            path = save("\n".join(rows), str(pane.id))
+            path = save(whole, str(pane.id), folder)
         except OSError as error:
             self.notify(f"no file could be written: {error}", severity="error")
             return
@@ -383,11 +405,24 @@ class ExchangeScreen(Screen[None]):
     @work(exclusive=True, group="search")
     async def _find(self, way: int) -> None:
         pane, wanted, before = self._searched, self._search, self._searched.cursor
-        found = await first_match(pane, pane.circle(way), wanted)
+        finder = self._finder
+        if finder is None or not finder.is_for(pane, wanted):
+            finder = self._finder = PaneSearch(pane, wanted)
+        self._show_found(pane, f"“{wanted}” searching …")
+        await finder.look()
+        found = finder.nearest(before, way)
         if found is None:
+            self._show_found(pane, f"“{wanted}” is not here")
             self.notify(f"no {wanted!r} in this pane", timeout=2)
             return
         if (found - before) * way <= 0:
             self.notify("the search went round", timeout=2)
         pane.go(found)
+        self._show_found(pane, finder.place(found))
         self.did("search")
+
+    def _show_found(self, pane: RowPane, place: str) -> None:
+        for part in self.parts:
+            part.pattern = self._finder.pattern if part is pane and self._finder is not None else None
+            part.say_found(place if part is pane else "")
+            part.show()

@@ -24,6 +24,7 @@ from textual.widgets import Input, Static
 from workbench.analysis.appraisal import SMALL, Appraiser
 from workbench.analysis.verdicts import SIGNS
 from workbench.replay.sources import Replayable
+from workbench.text import counted
 from workbench.ui.display import Pieces, content
 from workbench.ui.screens.view import HelpScreen
 from workbench.ui.widgets.bars import KeyBar, PromptBar, Question
@@ -155,17 +156,13 @@ def replayable_sheet(replayable: Replayable) -> FactSheet:
     if known is not None and known.long.casefold() != known.sentence.casefold():
         sheet.fact("in full", known.long)
     switched = "".join(f", {key} = {_words(value)}" for key, value in facts.policy.items())
-    numbers = f" · {_number(known.reads, 'read')} · {_number(known.calls, 'call')}" if known else ""
+    numbers = f" · {counted(known.reads, 'read')} · {counted(known.calls, 'call')}" if known else ""
     sheet.fact("dialect", f"{facts.dialect or '?'}{switched}{numbers}")
     sheet.fact("findings", ", ".join(known.codes) if known is not None and known.codes else None)
     if known is not None and known.excerpt:
         sheet.heading("The model's text begins")
         sheet.paragraph("\n".join(known.excerpt.split("\n")[:_LINES]), "plain")
     return sheet
-
-
-def _number(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _words(value: object) -> str:

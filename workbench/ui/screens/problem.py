@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -35,6 +34,14 @@ RESTART = Action("restart", "r", "Restart the proxy", "Start the proxy again, wi
 OTHER_PORT = Action("port", "p", "Take a free port", "Start the proxy on any port that is free")
 READ_ONLY = Action("view", "o", "Only look", "Open the library without a proxy: what is recorded can be read")
 QUIT = Action("quit", "q", "Quit", "Leave the workbench")
+USE_IT = Action("use", "a", "Look at that one", "Show what the running proxy does")
+SECOND = Action("second", "s", "Start a second one", "Start another proxy with these flags, on a free port")
+KEEP = Action("keep", "l", "Leave the proxy running", "Leave the screen; the proxy goes on")
+CUT = Action("cut", "x", "End the proxy, and cut them", "Leave; clients get an error instead of the rest")
+STAY = Action("stay", "escape", "Stay here", "Back to the screen")
+
+
+_KEYS = {"escape": "esc"}  # as the footer calls them
 
 
 class ProblemScreen(Screen[str]):
@@ -60,9 +67,12 @@ class ProblemScreen(Screen[str]):
         Binding("pageup", "scroll_text(-1)", "Back", show=False, id="problem.up", tooltip="Read again"),
     ]  # fmt: skip
 
-    def __init__(self, title: str, sentences: Sequence[str], actions: Sequence[Action] = (QUIT,)) -> None:
+    def __init__(
+        self, title: str, sentences: Sequence[str], actions: Sequence[Action] = (QUIT,), *, sign: str = "✖"
+    ) -> None:
         super().__init__(id="problem-screen")
         self.title = title
+        self._sign = sign
         self.sentences = list(sentences)
         self.actions = {action.name: action for action in actions}
         for action in actions:
@@ -71,13 +81,13 @@ class ProblemScreen(Screen[str]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="problem") as panel:
-            panel.border_title = content(f"✖ {self.title}")
+            panel.border_title = content(f"{self._sign} {self.title}")
             with VerticalScroll(id="problem-text", can_focus=False):
                 for sentence in self.sentences:
                     yield Static(paragraph(sentence), classes="sentence")
             with Vertical(id="problem-actions"):
                 for action in self.actions.values():
-                    label = content(f"{action.key}  {action.text}")
+                    label = content(f"{_KEYS.get(action.key, action.key)}  {action.text}")
                     yield Button(label, id=f"do-{action.name}", tooltip=action.tooltip, compact=True)
         yield KeyBar()
 
@@ -129,19 +139,6 @@ def no_configuration(message: str) -> ProblemScreen:
     )
 
 
-def unreachable_upstream(name: str, url: str, why: str) -> ProblemScreen:
-    return ProblemScreen(
-        "The model server does not answer",
-        [
-            f"Nothing answers at {url}, the upstream {name}.",
-            _sentence(why),
-            "Start the server, or correct its url in workbench.toml. Requests fail until then; whatever is "
-            "recorded can be looked at.",
-        ],
-        (RETRY, READ_ONLY, QUIT),
-    )
-
-
 def port_taken(port: int) -> ProblemScreen:
     return ProblemScreen(
         f"Port {port} is taken",
@@ -154,15 +151,27 @@ def port_taken(port: int) -> ProblemScreen:
     )
 
 
-def read_only_library(library: Path, why: str) -> ProblemScreen:
+def other_flags(url: str, without_effect: Sequence[str]) -> ProblemScreen:
+    """`without_effect`: each flag, and what the running proxy does instead."""
     return ProblemScreen(
-        "Nothing can be recorded",
+        "A proxy runs already for this library",
         [
-            f"The library is {library}, and tapes cannot be written there.",
-            _sentence(why),
-            "Make the folder writable, or choose another one with --library.",
+            f"It serves {url}, and these flags have no effect on it:",
+            "\n".join(without_effect),
+            "A second one can run beside it, for the same library; clients have to be told its address.",
         ],
-        (RETRY, READ_ONLY, QUIT),
+        (USE_IT, SECOND, QUIT),
+    )
+
+
+def running_answers(count: int | None) -> ProblemScreen:
+    """Asked before the proxy that gives them is ended; None: it does not say how many there are."""
+    many = "Answers may be running" if count is None else f"{count} answers are still running"
+    return ProblemScreen(
+        "An answer is still running" if count == 1 else many,
+        ["The proxy was started with this screen. If it ends now, what has not arrived yet is lost."],
+        (KEEP, CUT, STAY),
+        sign="▲",
     )
 
 

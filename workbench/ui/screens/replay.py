@@ -72,7 +72,7 @@ KEYS: list[BindingType] = [
     Binding("b", "breakpoints", "Breakpoints", id="replay.breakpoints",
             tooltip="Where running stops: states, rules, findings, texts, hold-back, tools"),
     Binding("m", "mark", "Mark", id="replay.mark", show=False,
-            tooltip="Mark this step, with a note; kept beside the tape"),
+            tooltip="Mark this step, with a note; it is kept"),
     Binding("M", "marks", "Marks", id="replay.marks", show=False, tooltip="The marks of this tape"),
     Binding("e", "edit", "Edit", id="replay.edit", tooltip="Edit the model's text"),
     Binding("d", "switch", "What if", id="replay.switch",
@@ -126,7 +126,7 @@ _BREAKPOINTS = (
     "One line each: state:value (the parser enters it), rule:open*, finding:unclosed*, upstream:REGEX, "
     "machine:REGEX, client:REGEX or text:REGEX for any pane (a text may be cut over several rows), "
     "held>200ms or held>100 (characters held back), tool:read* (a call of that tool). c runs to the next "
-    "hit, C back to the one before; playing stops at them, too. They are kept beside the tape."
+    "hit, C back to the one before; playing stops at them, too. They are kept with the marks."
 )
 
 
@@ -152,9 +152,10 @@ class ReplayScreen(ExchangeScreen):
         changes: Sequence[Change] = (),
         pick: bool = False,
         pasted: bool = False,
+        marks_folder: Path | None = None,
     ) -> None:
         """`pick`: the user is asked first which one to open; `pasted`: what is open is not in a file."""
-        self.model = ReplayModel(partial(in_background, self))
+        self.model = ReplayModel(partial(in_background, self), marks_folder)
         self.replay = ReplayView(self.model)
         super().__init__(self.replay, first_digit=1)
         self.replayables = list(replayables)

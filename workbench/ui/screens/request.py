@@ -14,6 +14,7 @@ from textual.message import Message
 from workbench.analysis.requests import CHARACTERS_A_TOKEN
 from workbench.proxy.registration import Sent
 from workbench.replay.player import Player
+from workbench.text import counted
 from workbench.ui.background import in_background
 from workbench.ui.requestfacts import (
     RequestFacts,
@@ -105,7 +106,7 @@ class RequestScreen(ViewScreen[Resent]):
         before, after = len(facts.client_json), len(facts.upstream_json)
         found = request_findings(self.player)
         levels = [str(value.get("level")) for value in found]
-        said = f" · {len(found)} finding{'s' if len(found) > 1 else ''}: press 4" if found else ""
+        said = f" · {counted(len(found), 'finding')}: press 4" if found else ""
         way = "went upstream unchanged" if facts.same else f"→ {after:,} upstream"
         tokens = -(-after // CHARACTERS_A_TOKEN)
         chain = chain_of(self.player)

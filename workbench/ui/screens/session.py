@@ -12,6 +12,7 @@ from textual.timer import Timer
 
 from workbench.analysis.sessions import Link, Trouble, Turn, chain, turn_of
 from workbench.replay.lines import Tail
+from workbench.text import counted
 from workbench.ui.display import Pieces
 from workbench.ui.screens.view import ViewScreen
 from workbench.ui.widgets.document import Sheet
@@ -179,14 +180,15 @@ class SessionScreen(ViewScreen[Path]):
         turns = sorted(self._turns, key=lambda turn: turn.started)
         names = {turn.exchange: _name(number, turn) for number, turn in enumerate(turns, 1)}
         bad = sum(bool(link.troubles) for link in self.links)
-        calls = f"{len(self.links)} call{'s' if len(self.links) != 1 else ''} in {len(turns)} exchanges"
-        unread = f" · {self._unread} tapes could not be read" if self._unread else ""
+        exchanges = counted(len(turns), "exchange")
+        calls = f"{counted(len(self.links), 'call')} in {exchanges}"
+        unread = f" · {counted(self._unread, 'tape')} could not be read" if self._unread else ""
         self.say(
             calls, f"{bad} with trouble{unread}" if bad else f"no trouble{unread}", "error" if bad else ""
         )
         self.list.show_document(SessionCalls(self.links, names, str(self.here)))
         if not self.links:
-            self.say("there are no calls in this session", f"{len(turns)} exchanges{unread}")
+            self.say("there are no calls in this session", f"{exchanges}{unread}")
 
     @property
     def document(self) -> SessionCalls | None:

@@ -65,6 +65,8 @@ class StreamScreen(ExchangeScreen):
         self._awaited: str | None = None  # an exchange to be selected when it is in the list
         self._list = ExchangeList()
         self._tip = Static("", id="tip", markup=False)
+        self._trouble = Static("", id="trouble", markup=False)
+        self._trouble.display = False
         self._searched = self._asked_in = self._list
         self._looking = False  # into tapes, for the filter
 
@@ -73,6 +75,7 @@ class StreamScreen(ExchangeScreen):
         return (self._list, *self.view.panes)
 
     def compose(self) -> ComposeResult:
+        yield self._trouble
         yield self._tabs
         with Horizontal(id="body"):
             yield self._list
@@ -94,9 +97,14 @@ class StreamScreen(ExchangeScreen):
         self._url = url
         self._show_newer()
 
+    def trouble(self, sentence: str) -> None:
+        """What is wrong with the proxy now, in a line of its own; empty when nothing is."""
+        self._trouble.update(content(f"✖ {sentence}" if sentence else ""))
+        self._trouble.display = bool(sentence)
+
     def _show_newer(self) -> None:
         newer = f"{self._list.newer} new ↑" if self._list.newer else ""
-        self._list.border_subtitle = content(" · ".join(part for part in (newer, self._url) if part))
+        self._list.say_below(self.catalogue.said, newer, self._url)
 
     # -- a guide for new users
 
@@ -131,7 +139,9 @@ class StreamScreen(ExchangeScreen):
 
     def _show_list(self, entries: list[Entry]) -> None:
         text = self.catalogue.text
-        self._list.empty = "no exchange fits; f changes the filter" if text else ""
+        looks = text and self.catalogue.undecided
+        fits_none = "no exchange fits; f changes the filter" if text else ""
+        self._list.empty = "no exchange fits so far" if looks else fits_none
         self._list.border_title = content(f"Exchanges: {text}" if text else "Exchanges")
         self._list.show_entries(entries)
         if self._awaited is not None:
@@ -154,8 +164,10 @@ class StreamScreen(ExchangeScreen):
         try:
             while self.catalogue.undecided:
                 await self._look_into(self.catalogue.undecided.pop(0))
+                self._show_newer()
         finally:
             self._looking = False
+            self._show_newer()
 
     async def _look_into(self, row: Row) -> None:
         text, tail = self.catalogue.text, Tail(self.library / row.path)

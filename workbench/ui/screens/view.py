@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from textual.app import App, ComposeResult
@@ -14,9 +15,12 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from workbench.config.settings import default_library
+from workbench.errors import UserError
 from workbench.files import save
+from workbench.text import counted
 from workbench.ui.display import Pieces, content
-from workbench.ui.widgets.bars import SEARCH, KeyBar, PaneTabs, PromptBar
+from workbench.ui.widgets.bars import PLACE, SEARCH, KeyBar, PaneTabs, PromptBar
 from workbench.ui.widgets.document import FactSheet, Sheet
 from workbench.ui.widgets.rowpane import RowPane
 from workbench.ui.widgets.textpane import TextPane
@@ -24,6 +28,28 @@ from workbench.ui.widgets.textpane import TextPane
 T = TypeVar("T")
 _CLIPBOARD = 100_000  # characters that terminals take without trouble
 _LOOKS = {"error": "$text-error", "warning": "$text-warning", "good": "$text-success"}
+
+
+class FilesFolder:
+    """Where the files go that the user writes: asked once, for it is somebody's folder."""
+
+    def __init__(self) -> None:
+        self.path: Path | None = None
+
+    def choose(self, text: str) -> None:
+        if not text.strip():
+            raise UserError("a folder is needed")
+        self.path = Path(text.strip()).expanduser().absolute()
+
+    @property
+    def suggested(self) -> str:
+        return str(default_library() / "saved")
+
+
+def files_of(app: App[Any]) -> FilesFolder:
+    """The folder that all screens of an application share."""
+    found = getattr(app, "files", None)
+    return found if isinstance(found, FilesFolder) else FilesFolder()
 
 
 def pane_bindings(*names: str) -> list[BindingType]:
@@ -69,6 +95,7 @@ class ViewScreen(Screen[T]):
         self._head = Static("", id="view-head", markup=False)
         self._prompt = PromptBar()
         self._pane_in_use: TextPane | None = None
+        self._files: FilesFolder | None = None  # for which a folder is asked now
 
     def compose(self) -> ComposeResult:
         yield self._head
@@ -147,14 +174,30 @@ class ViewScreen(Screen[T]):
 
     def on_prompt_bar_entered(self, event: PromptBar.Entered) -> None:
         event.stop()
+        files, self._files = self._files, None
+        if files is not None:
+            self._take_folder(files, event.text)
+            return
         self._prompt.action_close()
         pane = self.pane
         if pane is not None:
             pane.search(event.text)
             self._tell_place(pane)
 
+    def _take_folder(self, files: FilesFolder, text: str) -> None:
+        try:
+            files.choose(text)
+        except UserError as error:
+            self._files = files
+            self._prompt.complain(error.message)
+            return
+        self._prompt.action_close()
+        assert files.path is not None
+        self._save(files.path)
+
     def on_prompt_bar_closed(self, event: PromptBar.Closed) -> None:
         event.stop()
+        self._files = None
         if self.pane is not None:
             self.pane.focus()
 
@@ -165,7 +208,7 @@ class ViewScreen(Screen[T]):
 
     def _tell_place(self, pane: TextPane) -> None:
         place = pane.place
-        pane.border_subtitle = content(place)
+        pane.say_found(place)
         if place == "not found" or not place:
             self.notify("not found in this part" if place else "press / to search", timeout=2)
 
@@ -181,19 +224,27 @@ class ViewScreen(Screen[T]):
     def action_copy_line(self) -> None:
         pane = self.pane
         if pane is not None and 0 <= pane.cursor < pane.count():
-            self._copy(pane.text(pane.cursor).strip(), "the line")
+            self._copy(pane.copied(pane.cursor), "the line")
 
     def _copy(self, text: str, what: str) -> None:
         # A lone surrogate, which is half a character, cannot be written in UTF-8.
         self.app.copy_to_clipboard(text.encode("utf-8", "backslashreplace").decode())
         doubt = "; terminals may cut so long a text, C writes it to a file" if len(text) > _CLIPBOARD else ""
-        self.notify(f"copied {what}, {len(text):,} characters{doubt}", timeout=3)
+        self.notify(f"copied {what}, {counted(len(text), 'character')}{doubt}", timeout=3)
 
     def action_save(self) -> None:
+        files = files_of(self.app)
+        if files.path is None:
+            self._files = files
+            self._prompt.ask(PLACE, files.suggested)
+        else:
+            self._save(files.path)
+
+    def _save(self, folder: Path) -> None:
         if self.pane is None:
             return
         try:
-            path = save(self.pane.document.whole(), f"{self.pane.title}")
+            path = save(self.pane.document.whole(), f"{self.pane.title}", folder)
         except OSError as error:
             self.notify(f"no file could be written: {error}", severity="error")
             return

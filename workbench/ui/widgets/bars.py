@@ -77,6 +77,7 @@ class Question:
 
 
 SEARCH = Question("/ ", "text in this pane; enter finds it, n and N go on")
+PLACE = Question("files go to ", "a folder for this and all further files; enter takes it")
 FILTER = Question("filter ", 'model:qwen verdict:leak finding:unclosed* has:call text:"…" -has:reasoning')
 
 

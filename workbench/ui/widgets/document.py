@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from workbench.ui.display import Pieces, cells
+from workbench.ui.display import Pieces, cells, marked
 
 # With fewer cells than this a text would become a column of letters.
 _NARROWEST = 8
@@ -171,17 +171,6 @@ def fitting(text: str, start: int, end: int, room: int) -> int:
         if used > room:
             return start + max(1, at)
     return start + len(part)
-
-
-def marked(text: str, pattern: re.Pattern[str], look: str, other: str) -> Pieces:
-    """A text, with all that matches in another look."""
-    pieces: Pieces = []
-    at = 0
-    for match in pattern.finditer(text):
-        pieces += [(text[at : match.start()], look), (match[0], other)]
-        at = match.end()
-    pieces.append((text[at:], look))
-    return [piece for piece in pieces if piece[0]]
 
 
 class Stack(Document):

@@ -5,7 +5,7 @@ it with those that a filter lets through. Requests beside the conversation are f
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from workbench.analysis.verdicts import Verdict, facts_of_row, verdict
 from workbench.library.query import Library
 from workbench.library.summary import Row
 from workbench.replay.lines import Tail
+from workbench.text import counted, date_and_time
 from workbench.ui.display import Pieces, look_of, sentence, sign_of
 from workbench.ui.widgets.rowpane import GroupedPane, RowPane
 
@@ -48,7 +49,20 @@ class Judged:
         return self.verdict.sentence
 
 
-Entry = Session | Judged
+@dataclass(frozen=True, slots=True)
+class Older:
+    """The last line, where there are more exchanges than are listed."""
+
+    count: int
+
+    @property
+    def sentence(self) -> str:
+        are = "is" if self.count == 1 else "are"
+        older = counted(self.count, "older exchange")
+        return f"{older} {are} neither listed nor filtered: workbench library list has them"
+
+
+Entry = Session | Judged | Older
 
 
 class ExchangeList(GroupedPane):
@@ -103,19 +117,28 @@ class ExchangeList(GroupedPane):
 
     # -- rows
 
+    @property
+    def shows(self) -> object:
+        return self.entries
+
     def count(self) -> int:
         return len(self.entries)
 
     def is_heading(self, row: int) -> bool:
-        return isinstance(self.entries[row], Session)
+        return not isinstance(self.entries[row], Judged)
 
     def go(self, row: int, *, tell: bool = True) -> None:
         self._meet()
         super().go(row, tell=tell)
 
     def draw(self, row: int, width: int) -> Strip:
-        entry = self.entries[row]
-        pieces = self._session(entry, width) if isinstance(entry, Session) else self._exchange(entry)
+        match self.entries[row]:
+            case Session() as session:
+                pieces = self._session(session, width)
+            case Older() as older:
+                pieces = [(f"─ {older.sentence}", "warning")]
+            case Judged() as entry:
+                pieces = self._exchange(entry)
         return self.line(pieces, width)
 
     def _session(self, session: Session, width: int) -> Pieces:
@@ -128,14 +151,13 @@ class ExchangeList(GroupedPane):
     def _exchange(self, entry: Judged) -> Pieces:
         row = entry.row
         calls = f"{row.calls}⚒ " if row.calls else "   "
-        ttfb = f"{row.ttfb:5.1f}s " if row.ttfb is not None else "     – "
         return [
             (f" {sign_of(entry.level)} ", look_of(entry.level)),
-            (datetime.fromtimestamp(row.started).strftime("%H:%M:%S "), "dim"),
+            (f"{_moment(row.started)} ", "dim"),
             (calls, "good"),
             (entry.sentence + "  ", "plain"),
             (f"{row.model or '?'} ", "bright"),
-            (f"{_api(row)}{row.dialect} {ttfb}{row.chunks} reads", "dim"),
+            (f"{_api(row)}{row.dialect} · {' · '.join(_numbers(row))}", "dim"),
         ]
 
     def opened(self, row: int, width: int, most: int) -> list[Strip]:
@@ -143,12 +165,14 @@ class ExchangeList(GroupedPane):
         if not isinstance(entry, Judged):
             return []
         facts = entry.row
-        ttfb = "–" if facts.ttfb is None else f"{facts.ttfb:.2f} s"
-        took = "–" if facts.duration is None else f"{facts.duration:.1f} s"
-        numbers = (
-            f"{facts.model or '?'} · {_api(facts)}{facts.dialect} · {facts.state} · first byte {ttfb} · "
-            f"{took} · {_number(facts.chunks, 'read')} · {_number(facts.calls, 'call')} · {facts.id}"
+        told = (
+            facts.model or "?",
+            f"{_api(facts)}{facts.dialect}",
+            facts.state,
+            *_numbers(facts),
+            counted(facts.calls, "call"),
         )
+        numbers = " · ".join([*map(str, told), date_and_time(facts.started), facts.id])
         plain, room = self.look("plain"), width - _INDENT
         lines = sentence(entry.sentence, self.look(look_of(entry.level)), room, min(most, 2), plain)
         lines += sentence(numbers, self.look("dim"), room, min(most, 4) - len(lines), plain)
@@ -158,6 +182,8 @@ class ExchangeList(GroupedPane):
         entry = self.entries[row]
         if isinstance(entry, Session):
             return entry.name
+        if isinstance(entry, Older):
+            return entry.sentence
         return f"{entry.sentence} {entry.row.model} {_api(entry.row)}{entry.row.dialect} {entry.row.id}"
 
 
@@ -166,8 +192,18 @@ def _api(row: Row) -> str:
     return f"{row.kind} → " if row.kind in ("responses", "messages") else ""
 
 
-def _number(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def _moment(started: float) -> str:
+    """The time of today, the date and the time of another day."""
+    when = datetime.fromtimestamp(started)
+    return when.strftime("%H:%M:%S" if when.date() == datetime.now().date() else "%d %b %H:%M")
+
+
+def _numbers(row: Row) -> Iterator[str]:
+    if row.ttfb is not None:
+        yield f"first byte {row.ttfb:.2f} s"
+    if row.duration is not None:
+        yield f"duration {row.duration:.1f} s"
+    yield counted(row.chunks, "read")
 
 
 def judged(row: Row) -> Judged:
@@ -212,7 +248,9 @@ class Catalogue:
             str, tuple[int, bool]
         ] = {}  # the answers of tapes that the filter had to look into, and their sizes then
         self._judged: dict[str, Judged] = {}
-        self.rows: list[Row] = []  # all there are, whatever the filter
+        self.rows: list[Row] = []  # the newest, whatever the filter
+        self.older = 0  # so many are not among them
+        self.fitting = 0  # so many of them the filter lets through
         self.undecided: list[Row] = []
 
     def filter_by(self, text: str) -> None:
@@ -241,6 +279,7 @@ class Catalogue:
             if version == self._version and not self._may_have_died():
                 return None
             self.rows = self._index.rows(limit=_MOST)
+            self.older = self._index.count() - len(self.rows) if len(self.rows) == _MOST else 0
         except Exception:
             self._index, self._version = None, -1
             raise
@@ -261,7 +300,18 @@ class Catalogue:
             entry = known.get(row.path)
             self._judged[row.path] = entry if entry is not None and entry.row == row else judged(row)
         shown = [entry for entry in self._judged.values() if self._lets_through(entry)]
-        return grouped(shown, folds=not self._unfolded)
+        self.fitting = len(shown)
+        entries = grouped(shown, folds=not self._unfolded)
+        return [*entries, Older(self.older)] if self.older > 0 else entries
+
+    @property
+    def said(self) -> str:
+        """How many exchanges the filter lets through, and how many tapes it has still to look into."""
+        if self._filter is None:
+            return ""
+        fits = f"{self.fitting:,} of {counted(len(self.rows), 'exchange')}"
+        looks = f"looking into {counted(len(self.undecided), 'tape')} …" if self.undecided else ""
+        return " · ".join(part for part in (fits, looks) if part)
 
     def _lets_through(self, entry: Judged) -> bool:
         if self._filter is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -10,9 +11,11 @@ from textual.containers import Horizontal, Vertical
 from textual.worker import Worker
 
 from workbench.analysis.verdicts import proof
+from workbench.library.summary import started_of
 from workbench.replay.lines import LineSource
 from workbench.replay.links import Highlight, highlight_of, linked
 from workbench.replay.player import Pane, Player
+from workbench.text import counted, date_and_time
 from workbench.ui.opentape import OpenTape
 from workbench.ui.widgets.bars import VerdictBar
 from workbench.ui.widgets.panes import ClientPane, MachinePane, TapePane, UpstreamPane, alarm
@@ -105,8 +108,7 @@ class ExchangeView(Vertical):
                 pane.highlight(Highlight())
 
     def _subtitle(self, pane: TapePane) -> None:
-        fresh = f" · {pane.fresh} new ↓" if pane.fresh else ""
-        pane.border_subtitle = f"{pane.count()}{pane.difference}{fresh}"
+        pane.say_below(f"{pane.count()}", pane.difference, f"{pane.fresh} new ↓" if pane.fresh else "")
 
     # -- what is said of it
 
@@ -121,6 +123,9 @@ class ExchangeView(Vertical):
             if source.problem is None:
                 self.bar.say("running", "waiting: the first line of this tape is not whole yet", source.name)
             return
+        if not self.tape.read_once and source.problem is None:
+            self.bar.say("running", "reading …", self._facts(source, player))
+            return
         verdict = self.tape.judge(player)
         self.bar.say(verdict.level, verdict.long, self._facts(source, player), self._alarm(player))
         if self.prove and player.complete:
@@ -128,10 +133,10 @@ class ExchangeView(Vertical):
             self.go_to_proof()
 
     def _alarm(self, player: Player) -> str:
-        return alarm(player, self.tape.at, self.tape.running)
+        return alarm(player, self.tape.at, self.tape.running, self.tape.idle)
 
     def _facts(self, source: LineSource, player: Player) -> str:
-        facts = f"{player.reads} reads · {len(player.data):,} bytes · {player.now:.1f} s · {player.dialect}"
+        facts = " · ".join(numbers_of(player))
         if self.names_source:
             facts = f"{source.name} · {facts}"
         if source.behind:
@@ -139,7 +144,7 @@ class ExchangeView(Vertical):
         if source.problem is not None:
             facts = f"{source.problem} · {facts}"
         if player.difference is not None:
-            facts += f" · today's code sends something else from byte {player.difference.byte} on"
+            facts = f"today's code sends something else from byte {player.difference.byte} on · {facts}"
         return facts
 
     # -- moving together
@@ -213,3 +218,15 @@ class ExchangeView(Vertical):
         after, before = bisect_right(findings, here, 0, shown), bisect_left(findings, here, 0, shown) - 1
         self.show_row(*player.place(findings[(after if way > 0 else before) % shown]))
         return True
+
+
+def numbers_of(player: Player) -> Iterator[str]:
+    """How much came, and when."""
+    yield f"{counted(player.reads, 'read')} · {counted(len(player.data), 'byte')}"
+    if player.reads:
+        yield f"first byte {player.times[0]:.2f} s"
+    yield f"{'duration' if player.complete else 'so far'} {player.now:.1f} s"
+    yield player.dialect
+    started = started_of(player.header)
+    if started is not None:
+        yield date_and_time(started)

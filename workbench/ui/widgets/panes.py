@@ -4,7 +4,9 @@ belong to the selected one are highlighted. And what needs attention right now: 
 
 from __future__ import annotations
 
-import time
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
 from typing import ClassVar
 
 import orjson
@@ -14,47 +16,49 @@ from textual.strip import Strip
 from transformer.records import Delta, Finding, Ranges, Transition
 from workbench.analysis.explain.wording import awaited
 from workbench.analysis.variants.difference import ChangedRows
+from workbench.replay.channels import Channels
 from workbench.replay.links import Highlight
 from workbench.replay.player import Held, Item, Pane, Player
 from workbench.replay.rowtext import ReadPart, decoded, read_parts
 from workbench.tape.format import Line
+from workbench.text import counted
 from workbench.ui.display import Pieces, look_of, sentence, sign_of
 from workbench.ui.widgets.rowpane import RowPane
 
-_WORTH_SAYING = 0.5  # seconds
+# Every tag holds something back for a moment. From this on it matters.
+_LONG, _MANY = 2.0, 500  # seconds, characters
 _INDENT = 2  # cells before what is opened
 
 
-def alarm(player: Player, paused_at: int | None, running: bool = True) -> str:
-    """A few words, or nothing. `running`: the writer of a tape without an end is alive."""
+def alarm(player: Player, paused_at: int | None, running: bool = True, idle: float = 0.0) -> str:
+    """A few words, or nothing. `running`: the writer of a tape without an end is alive; `idle`: seconds since
+    the tape last grew."""
     if paused_at is not None:
-        return f"PAUSED, {player.steps - 1 - paused_at} new steps (space goes on)"
+        return f"PAUSED, {counted(player.steps - 1 - paused_at, 'new step')} (space goes on)"
     held = player.held_at(player.steps - 1) if running and not player.complete else None
     if held is None:
         return ""
-    seconds = max(0.0, _clock(player) - held.since)
-    if seconds < _WORTH_SAYING:
+    seconds = max(0.0, player.now + idle - held.since)
+    if not matters(held.characters, seconds):
         return ""
-    return f"HELD BACK {characters(held.characters)} for {seconds:.1f} s, {waiting_for(player, held)}"
+    return (
+        f"HELD BACK {counted(held.characters, 'character')} for {seconds:.1f} s, {waiting_for(player, held)}"
+    )
 
 
-def characters(number: int) -> str:
-    return "1 character" if number == 1 else f"{number:,} characters"
-
-
-def _clock(player: Player) -> float:
-    """Where the tape would be by now, were there anything to record."""
-    started = player.header.get("started")
-    return max(player.now, time.time() - started) if isinstance(started, float) else player.now
+def matters(characters: int, seconds: float) -> bool:
+    """Whether somebody who waits for the answer would notice that so much is held back for so long."""
+    return seconds >= _LONG or characters >= _MANY
 
 
 def waiting_for(player: Player, held: Held) -> str:
-    """The state that holds the text, and what would decide about it."""
+    """What would decide about the text."""
     if not held.state:
         return "perhaps the beginning of a marker"
-    return f"in state {held.state}, waiting for {awaited(player, held.state)}"
+    return f"waiting for {awaited(player, held.state)}"
 
 
+_SILENT = 1.0  # seconds without a read
 CALLS = 6  # colours for calls, then they begin again
 
 
@@ -68,6 +72,7 @@ class TapePane(RowPane):
         self.player: Player | None = None
         self.step: int | None = None
         self.changed: ChangedRows | None = None  # against another tape, when this is a variant of it
+        self._channels: Channels | None = None  # the texts that rows make together, once searched
         self._common = Highlight()  # what the row that is selected in some pane has in common with others
         self.border_title = self.NAME
 
@@ -135,7 +140,7 @@ class TapePane(RowPane):
         if self.changed is None:
             return ""
         gone = f", {self.changed.vanished} gone" if self.changed.vanished else ""
-        return f" · {self.changed.count} changed{gone}"
+        return f"{self.changed.count} changed{gone}"
 
     def mark_changed(self, changed: ChangedRows) -> None:
         """This is a variant; these of its rows are not in the original."""
@@ -144,7 +149,7 @@ class TapePane(RowPane):
 
     def draw(self, row: int, width: int) -> Strip:
         item = self.item(row)
-        pieces = self.pieces(item)
+        pieces = [*self.head(item), *self.pieces(item)]
         if self.changed is not None:
             sign = "±" if row in self.changed else " "
             pieces = [(sign, "warning"), *pieces]
@@ -163,10 +168,30 @@ class TapePane(RowPane):
 
     def text(self, row: int) -> str:
         item = self.item(row)
-        parts = [text for text, _ in [*self.pieces(item), *self.details(item)]]
-        return " ".join([*parts, self.remark(item)])
+        return _joined([*self.head(item), *self.pieces(item)])
+
+    def searched(self, row: int) -> str:
+        """Without the columns of numbers; with the sentence that is shown when the row is selected."""
+        item = self.item(row)
+        return f"{_joined(self.pieces(item))}\n{self.remark(item)}"
+
+    @property
+    def shows(self) -> object:
+        return self.player
+
+    def joined(self, pattern: re.Pattern[str]) -> Iterator[tuple[int, int] | None]:
+        player = self.player
+        if player is None:
+            return iter(())
+        if self._channels is None or self._channels.player is not player:
+            self._channels = Channels(player)
+        return self._channels.matches(pattern, self.PANE)
 
     # -- for subclasses
+
+    def head(self, item: Item) -> Pieces:
+        """The columns before a row: which call it belongs to, its number, its time."""
+        raise NotImplementedError
 
     def pieces(self, item: Item) -> Pieces:
         """A row as one line."""
@@ -183,8 +208,8 @@ class TapePane(RowPane):
     # -- shared looks
 
     def call_bar(self, call: int | None) -> tuple[str, str]:
-        """Which call a row belongs to: a colour, and a number for those who see none."""
-        return ("  ", "plain") if call is None else (f"{call % 10}▌", f"call-{call % CALLS}")
+        """Which call a row belongs to: a colour, and its number, counted from 1, for those who see none."""
+        return ("   ", "plain") if call is None else (f"{call + 1:2}▌", f"call-{call % CALLS}")
 
     def clock(self, item: Item) -> tuple[str, str]:
         assert self.player is not None
@@ -208,22 +233,43 @@ class UpstreamPane(TapePane):
         self.exact = not self.exact
         self.show()
 
-    def pieces(self, item: Item) -> Pieces:
+    def head(self, item: Item) -> Pieces:
         assert self.player is not None
-        if isinstance(item, Line):
-            return [self.call_bar(None), self.clock(item), *self._line(item)]
-        assert isinstance(item, int)
+        if not isinstance(item, int):
+            return [self.call_bar(None), self.clock(item)]
         start, end = self.player.starts[item], self.player.read_end(item)
-        head: Pieces = [
+        return [
             self.call_bar(self._call(item)),
             (f"{item + 1:5} ", "number"),
             self.clock(item),
             (f"{end - start:5} ", "dim"),
         ]
+
+    def pieces(self, item: Item) -> Pieces:
+        assert self.player is not None
+        if isinstance(item, Line):
+            return self._line(item)
+        assert isinstance(item, int)
         parts = read_parts(self.player, item, self.step)
         if not self.exact and any(part.says for part in parts):
-            return head + [piece for part in parts for piece in self._short(part)]
-        return head + [piece for part in parts for piece in self._marked(part)]
+            return [piece for part in parts for piece in self._short(part)]
+        return [piece for part in parts for piece in self._marked(part)]
+
+    def searched(self, row: int) -> str:
+        """The reads are searched together: see `joined`."""
+        return super().searched(row) if isinstance(self.item(row), Line) else ""
+
+    def copied(self, row: int) -> str:
+        """A read exactly as it came."""
+        assert self.player is not None
+        item = self.item(row)
+        return decoded(self.player.read(item)) if isinstance(item, int) else _joined(self.pieces(item))
+
+    def whole(self) -> bytes | None:
+        """All that upstream sent, to the byte: it can be replayed."""
+        assert self.player is not None
+        data = self.player.data
+        return bytes(data if self.step is None else data[: self.player.known_bytes(self.step)])
 
     def details(self, item: Item) -> Pieces:
         assert self.player is not None
@@ -280,29 +326,34 @@ class MachinePane(TapePane):
     PANE = Pane.MACHINE
     NAME = "Machine"
 
+    def head(self, item: Item) -> Pieces:
+        return [self.call_bar(item.call if isinstance(item, Transition | Finding) else None)]
+
     def pieces(self, item: Item) -> Pieces:
         if isinstance(item, Transition):
             return self._step(item)
         if isinstance(item, Finding):
-            return [self.call_bar(item.call), *self._finding(item.level, item.code, item.message)]
+            return self._finding(item.level, item.code, item.message)
         assert isinstance(item, Line)
         value = item.value
         level = str(value.get("level", "info"))
-        return [
-            self.call_bar(None),
-            *self._finding(level, str(value.get("finding")), str(value.get("message"))),
-        ]
+        return self._finding(level, str(value.get("finding")), str(value.get("message")))
+
+    def copied(self, row: int) -> str:
+        """A move with its reason; a finding says all there is to say."""
+        item = self.item(row)
+        said = _joined(self.pieces(item)).strip()
+        return f"{said}\n{self.remark(item)}" if isinstance(item, Transition) else said
 
     def _step(self, step: Transition) -> Pieces:
         stays = step.state == step.to
         way = step.state if stays else f"{step.state} → {step.to}"
         held = f"  +{step.held} held" if step.held else ""
         return [
-            self.call_bar(step.call),
             (f"{way} ", "dim" if stays else "strong"),
             (f"{step.rule} ", "info"),
             (step.text, "bright"),
-            (held, "warning"),
+            (held, "warning" if matters(step.held, 0) else "dim"),
         ]
 
     def _finding(self, level: str, code: str, message: str) -> Pieces:
@@ -314,7 +365,7 @@ class MachinePane(TapePane):
         if isinstance(item, Line):
             return str(item.value.get("message"))
         assert isinstance(item, Transition) and self.player is not None
-        held = f" Held back: {characters(item.held)}." if item.held else ""
+        held = f" Held back: {counted(item.held, 'character')}." if item.held else ""
         return f"{item.token}: {item.why}.{held}"
 
     def details(self, item: Item) -> Pieces:
@@ -325,11 +376,19 @@ class ClientPane(TapePane):
     PANE = Pane.CLIENT
     NAME = "Client"
 
+    def head(self, item: Item) -> Pieces:
+        return [self.call_bar(item.call if isinstance(item, Delta) else None), self.clock(item)]
+
     def pieces(self, item: Item) -> Pieces:
         if isinstance(item, Delta):
-            return [self.call_bar(item.call), self.clock(item), *self._delta(item)]
+            return self._delta(item)
         assert isinstance(item, Line)
-        return [self.call_bar(None), self.clock(item), *self._line(item)]
+        return self._line(item)
+
+    def copied(self, row: int) -> str:
+        """The text that the client got, exactly; where there is none, what the row says."""
+        item = self.item(row)
+        return _joined(self.details(item)) or _joined(self.pieces(item)).strip()
 
     def details(self, item: Item) -> Pieces:
         if isinstance(item, Delta) and item.text:
@@ -356,7 +415,7 @@ class ClientPane(TapePane):
             return [(f"HTTP {status}", "good" if status[:1] == "2" else "error")]
         by = line.value.get("by")
         if by is not None and line.data.startswith(b":"):
-            return [("♥ a comment, upstream is silent", "dim")]
+            return [(f"♥ a comment, {self._silence(line.t)}", "dim")]
         said = _message(line.data) if by == "proxy" else ""
         look = "error" if by == "proxy" else "plain"
         return [
@@ -364,8 +423,21 @@ class ClientPane(TapePane):
             (said or line.data.decode("utf-8", "backslashreplace"), look),
         ]
 
+    def _silence(self, t: float) -> str:
+        """What upstream did when the client got nothing but a comment."""
+        assert self.player is not None
+        before = bisect_right(self.player.times, t)
+        silent = t - (self.player.times[before - 1] if before else 0.0)
+        if silent < _SILENT:
+            return "upstream sends, but nothing that can go on yet"
+        return f"upstream is silent for {silent:.0f} s"
+
     def _what(self) -> str:
         return "message" if self.player is not None and self.player.mode == "message" else "bytes"
+
+
+def _joined(pieces: Pieces) -> str:
+    return "".join(text for text, _ in pieces)
 
 
 def _message(data: bytes) -> str:

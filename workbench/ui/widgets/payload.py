@@ -105,6 +105,11 @@ class JsonText(Source):
     def whole(self) -> str:
         return pretty(self.source)
 
+    def matches(self, pattern: re.Pattern[str]) -> list[int]:
+        """A row has blanks that the source has not."""
+        shown = [row for row in range(len(self)) if pattern.search(self.text(row))]
+        return sorted({*super().matches(pattern), *shown})
+
 
 def pretty(text: str) -> str:
     """All of it with line breaks and indentation."""

@@ -16,10 +16,11 @@ from workbench.replay.links import Highlight, highlight_of, linked
 from workbench.replay.message import Assembly
 from workbench.replay.player import Pane, Player
 from workbench.replay.timeline import Timeline
+from workbench.text import counted
 from workbench.ui.replaymodel import Compared, Moved, Opened, ReplayMessage, ReplayModel, StatusChanged
 from workbench.ui.widgets.bars import PositionBar, Signs
 from workbench.ui.widgets.exchangeview import LOADING_FRAMES, ExchangeView
-from workbench.ui.widgets.panes import TapePane, characters
+from workbench.ui.widgets.panes import TapePane, matters
 from workbench.ui.widgets.rowpane import RowPane
 
 _LABEL = 11  # cells
@@ -73,6 +74,13 @@ class MessagePane(RowPane):
         label, text, _ = self.rows[row]
         return f"{label:{_LABEL}}{text}"
 
+    def copied(self, row: int) -> str:
+        return self.rows[row][1]
+
+    @property
+    def shows(self) -> object:
+        return self.rows
+
 
 def rows_of(assembly: Assembly, step: int) -> list[Row]:
     """The texts line by line, then the calls, then how it ended; of several choices one after the other."""
@@ -85,7 +93,7 @@ def rows_of(assembly: Assembly, step: int) -> list[Row]:
             rows += _lines("reasoning", text, "plain")
         rows += _lines("content", answered.content, "bright")
         for number, call in enumerate(answered.calls):
-            rows.append((f"call {number}", f"{call.name}  {call.id}", "good"))
+            rows.append((f"call {number + 1}", f"{call.name}  {call.id}", "good"))
             rows += _lines("", call.arguments, "bright")
         if answered.finish is not None:
             rows.append(("finish", answered.finish, "info"))
@@ -250,7 +258,7 @@ class ReplayView(ExchangeView):
         step = self.model.step
         if step < 0:
             return
-        yield f"{player.time(player.item(*player.place(step))):.3f} s"
+        yield f"at {player.time(player.item(*player.place(step))):.3f} s"
         read, last = player.last_read(step), player.last_transition(step)
         if read >= 0:
             yield f"read {read + 1:,} of {player.reads:,}"
@@ -258,16 +266,21 @@ class ReplayView(ExchangeView):
             yield f"state {last.to}"
         if self.model.byte is not None:
             yield f"byte {self.model.byte:,}"
+        held, noticed = self._held(player)
+        if held and not noticed:
+            yield held
 
     def _alarms(self, player: Player) -> str:
         """What must not be overlooked: that this is not the tape itself, what is held, why we are here."""
-        parts = (self.model.variant, self._held(player), self.model.reason)
+        held, noticed = self._held(player)
+        parts = (self.model.variant, held if noticed else "", self.model.reason)
         return " · ".join(part for part in parts if part)
 
-    def _held(self, player: Player) -> str:
+    def _held(self, player: Player) -> tuple[str, bool]:
+        """What is held back at the step, and whether somebody who waits would notice."""
         held = player.held_at(self.model.step)
         if held is None:
-            return ""
-        pane, row = player.place(self.model.step)
-        seconds = max(0.0, player.time(player.item(pane, row)) - held.since)
-        return f"{characters(held.characters)} held" + (f" for {seconds:.2f} s" if seconds else "")
+            return "", False
+        seconds = max(0.0, player.seconds(self.model.step) - held.since)
+        words = f"{counted(held.characters, 'character')} held"
+        return words + (f" for {seconds:.2f} s" if seconds else ""), matters(held.characters, seconds)

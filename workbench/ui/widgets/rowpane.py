@@ -1,12 +1,9 @@
-"""A list of rows that may be endless: it draws what can be seen and knows nothing of the rest; in groups,
-and searched in slices.
-"""
+"""A list of rows that may be endless: it draws what can be seen and knows nothing of the rest; in groups."""
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import AsyncIterator, Iterable, Iterator
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import ClassVar
@@ -22,11 +19,11 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
-from workbench.text import visible_line
-from workbench.ui.display import Pieces, strip_of, wrapped
+from workbench.ui.display import Pieces, content, marked, strip_of, wrapped
 
 _BAR, _THUMB = "│", "┃"
-_BACKED = {"cursor", "cursor-idle", "related", "mark"}  # components with a background of their own
+_MARKED = 20_000  # characters of a text in which matches are marked: more than a screen shows of it
+_BACKED = {"cursor", "cursor-idle", "related", "mark", "found"}  # components with a background of their own
 
 
 class RowPane(Widget, can_focus=True):
@@ -38,8 +35,8 @@ class RowPane(Widget, can_focus=True):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "row--plain", "row--dim", "row--bright", "row--strong", "row--number", "row--cursor",
-        "row--cursor-idle", "row--related", "row--mark", "row--error", "row--warning", "row--info",
-        "row--good", "row--bar",
+        "row--cursor-idle", "row--related", "row--mark", "row--found", "row--error", "row--warning",
+        "row--info", "row--good", "row--bar",
         "row--call-0", "row--call-1", "row--call-2", "row--call-3", "row--call-4", "row--call-5",
     }  # fmt: skip
     DEFAULT_CLASSES = "rowpane"
@@ -95,6 +92,9 @@ class RowPane(Widget, can_focus=True):
         self.top = 0
         self.seen = 0  # rows there were when following stopped
         self.empty = ""  # what is said where there are no rows
+        self.pattern: re.Pattern[str] | None = None  # what is searched for: it stands out wherever it is seen
+        self._below: tuple[str, ...] = ()  # what the lower border says, beside the place in a search
+        self._found = ""
         self._known = 0  # rows there were when it was last looked for more
         self._layout_of: list[tuple[int, int]] = []  # for each line of the screen: row, and line within it
         self._open: list[Strip] = []  # the selected row, opened
@@ -119,8 +119,41 @@ class RowPane(Widget, can_focus=True):
         return 0
 
     def text(self, row: int) -> str:
-        """A row as it is searched and copied."""
+        """A row as it is shown, and written to a file."""
         raise NotImplementedError
+
+    def searched(self, row: int) -> str:
+        """A row as it is searched."""
+        return self.text(row)
+
+    def copied(self, row: int) -> str:
+        """A row as it is copied: text from elsewhere exactly as it came."""
+        return self.text(row)
+
+    def whole(self) -> bytes | None:
+        """All of it, exactly, where it is more than rows; None: the texts of the rows are all there is."""
+        return None
+
+    @property
+    def shows(self) -> object:
+        """What the rows are of. While it is the same object, rows are only added."""
+        return self
+
+    def joined(self, pattern: re.Pattern[str]) -> Iterator[tuple[int, int] | None]:
+        """Matches in the texts that rows make together, as first and last row; None: a slice is over."""
+        return iter(())
+
+    # -- the lower border
+
+    def say_below(self, *parts: str) -> None:
+        """Empty parts are left out."""
+        self._below = parts
+        self.border_subtitle = content(" · ".join(part for part in (self._found, *parts) if part))
+
+    def say_found(self, place: str) -> None:
+        """Where one is among the matches of a search; empty when there is no search."""
+        self._found = place
+        self.say_below(*self._below)
 
     # -- styles
 
@@ -133,7 +166,13 @@ class RowPane(Widget, can_focus=True):
         return wrapped(self._styled(pieces), width, most, self.look("plain"))
 
     def _styled(self, pieces: Pieces) -> list[tuple[str, Style]]:
-        return [(text, self.look(look)) for text, look in pieces]
+        found = pieces if self.pattern is None else self._with_found(pieces, self.pattern)
+        return [(text, self.look(look)) for text, look in found]
+
+    def _with_found(self, pieces: Pieces, pattern: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+        for text, look in pieces:
+            yield from marked(text[:_MARKED], pattern, look, "found")
+            yield text[_MARKED:], look
 
     def look(self, name: str) -> Style:
         """A component's style; asked for so often that the answer is kept.
@@ -377,30 +416,3 @@ class GroupedPane(RowPane):
                 super().go(at, tell=tell)
                 self.follow = False
                 return
-
-
-_SLICE = 0.02
-
-
-async def first_match(pane: RowPane, rows: Iterable[int], wanted: str) -> int | None:
-    """The first of the rows whose text holds what is wanted, whatever its case.
-
-    What cannot be seen in a row is searched for as the row shows it: `\\x1b`.
-    """
-    needle = wanted.casefold()
-    escaped = "\\" in needle
-    async for row, text in texts_of(pane, rows):
-        if needle in text.casefold() or (escaped and needle in visible_line(text).casefold()):
-            return row
-    return None
-
-
-async def texts_of(pane: RowPane, rows: Iterable[int]) -> AsyncIterator[tuple[int, str]]:
-    """Rows with their texts; those that are gone by then, because something else is shown, are left out."""
-    until = time.perf_counter() + _SLICE
-    for row in rows:
-        if row < pane.count():
-            yield row, pane.text(row)
-        if time.perf_counter() > until:
-            await asyncio.sleep(0)
-            until = time.perf_counter() + _SLICE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from typing import ClassVar
 
@@ -11,9 +10,11 @@ from textual import events
 from textual.strip import Strip
 from textual.timer import Timer
 
-from workbench.ui.display import Pieces, content
-from workbench.ui.widgets.document import Document, Prose, marked
+from workbench.text import counted
+from workbench.ui.display import content
+from workbench.ui.widgets.document import Document, Prose
 from workbench.ui.widgets.rowpane import RowPane
+from workbench.ui.widgets.search import pattern_of
 
 _SLICE = 0.01  # seconds of laying out between two looks at the keyboard
 _PAUSE = 0.02
@@ -23,7 +24,7 @@ class TextPane(RowPane):
     """Rows come from the document; while it is still being laid out there are more every moment."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "row--heading", "row--key", "row--string", "row--value", "row--added", "row--removed", "row--found",
+        "row--heading", "row--key", "row--string", "row--value", "row--added", "row--removed",
         "row--current",
     }  # fmt: skip
 
@@ -32,7 +33,6 @@ class TextPane(RowPane):
         self.document: Document = Prose("")
         self.title = title
         self.border_title = content(title)
-        self.pattern: re.Pattern[str] | None = None
         self.found: list[int] = []
         self._timer: Timer | None = None
         self._seeking = False  # the row to begin with is not laid out yet
@@ -97,21 +97,13 @@ class TextPane(RowPane):
 
     def draw(self, row: int, width: int) -> Strip:
         columns = self.document.columns(row, width)
-        strips = [self.line(self._found_in(pieces), room) for pieces, room in columns]
+        strips = [self.line(pieces, room) for pieces, room in columns]
         return strips[0] if len(strips) == 1 else Strip.join(strips)
 
     def render_line(self, y: int) -> Strip:
         # Segments have no background of their own, and a terminal's may be dark in a light theme.
         _, background = self.background_colors
         return super().render_line(y).apply_style(Style(bgcolor=background.rich_color))
-
-    def _found_in(self, pieces: Pieces) -> Pieces:
-        if self.pattern is None:
-            return pieces
-        found: Pieces = []
-        for text, look in pieces:
-            found += marked(text, self.pattern, look, "found")
-        return found
 
     def opened(self, row: int, width: int, most: int) -> list[Strip]:
         pieces = self.document.opened(row)
@@ -124,7 +116,7 @@ class TextPane(RowPane):
 
     def search(self, needle: str) -> bool:
         """Mark what is found, and go to the first of it from here on; False when there is none."""
-        self.pattern = re.compile(re.escape(needle), re.IGNORECASE) if needle else None
+        self.pattern = pattern_of(needle) if needle else None
         self._search_again()
         self.refresh()
         if not self.found:
@@ -151,4 +143,4 @@ class TextPane(RowPane):
             return ""
         if not self.found:
             return "not found"
-        return f"{bisect_right(self.found, max(0, self.cursor))} of {len(self.found)} lines"
+        return f"{bisect_right(self.found, max(0, self.cursor))} of {counted(len(self.found), 'line')}"

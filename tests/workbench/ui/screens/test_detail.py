@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.widgets import Input
 
 from tests.support.samples import name_of, some_samples
 from tests.support.streams import chunk, sse
@@ -257,7 +258,9 @@ def test_copying(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         async with shown(DetailScreen(player, Pane.UPSTREAM, 1)) as app:
             await app.press("2", "c")
             assert pretty(text) in app.clipboard
-            await app.press("C", "C")
+            await app.press("C")
+            app.screen.query_one(Input).value = str(tmp_path)  # asked once
+            await app.press("enter", "C")
             files = sorted(tmp_path.iterdir())
             assert [file.name for file in files] == ["workbench-JSON-2.txt", "workbench-JSON.txt"]
             assert pretty(text) in files[0].read_text() and files[0].stat().st_mode & 0o077 == 0

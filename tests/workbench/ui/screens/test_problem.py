@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from textual.app import App
 from textual.widgets import Button, Static
@@ -17,19 +15,21 @@ from workbench.ui.screens.problem import (
     RETRY,
     ProblemScreen,
     no_configuration,
+    other_flags,
     port_taken,
     proxy_died,
-    read_only_library,
-    unreachable_upstream,
+    running_answers,
 )
 
 HOSTILE = "[/x] [@click=app.bell]no[/] \x1b[31mred\x1b]52;c;eA==\x07 \x9b \u202e end"
 ALL = (RETRY, OTHER_PORT, READ_ONLY, QUIT)
 SCREENS = [
     no_configuration("there is no upstream to talk to"),
-    unreachable_upstream("qwen", "http://127.0.0.1:8000/v1", "connection refused"),
+    other_flags("http://127.0.0.1:8788/v1", ["--dialect hermes: it converts roo-xml", "--port 1: it is 2"]),
     port_taken(8788),
-    read_only_library(Path("/nowhere"), "tapes cannot be written"),
+    running_answers(1),
+    running_answers(3),
+    running_answers(None),
     proxy_died(ProcessExit(-9)),
     proxy_died(ProcessExit(2, ("workbench: port 1 is taken",))),
 ]
@@ -106,5 +106,6 @@ async def test_each_problem_fits_a_small_terminal(problem: ProblemScreen):
         for _, binding, _, tooltip in app.screen.active_bindings.values():
             if (binding.id or "").startswith("problem."):
                 assert tooltip and binding.description
-        await pilot.press("q")
-    assert app.return_value == "quit"
+        last = [*problem.actions.values()][-1]
+        await pilot.press(last.key)
+    assert app.return_value == last.name

@@ -106,14 +106,14 @@ async def test_the_position_names_state_and_held_text():
         await replay.press(*["right"] * 9)
         words = replay.screen.replay.position.words
         assert "state value" in words and "read 10 of 16" in words, words
-        assert replay.screen.replay.position.alarm.startswith("24 characters held for")
+        assert "24 characters held for" in words and not replay.screen.replay.position.alarm
 
 
 async def test_the_message_as_the_client_has_it():
     async with replaying(STREAMED) as replay:
         await replay.press(")")
         rows = replay.screen.replay.message.rows
-        assert rows[-1][0] == "call 0" and rows[-1][1].startswith("write")
+        assert rows[-1][0] == "call 1" and rows[-1][1].startswith("write")
         await replay.press("}")
         assert replay.screen.replay.message.rows[-1][1].startswith('{"'), "a part of the arguments"
         size = len(replay.screen.replay.message.rows[-1][1])

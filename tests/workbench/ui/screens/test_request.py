@@ -241,7 +241,7 @@ def test_mistakes_are_told_while_typing_and_nothing_is_sent():
             await app.press("ctrl+s")
             assert app.sees("✖ line 1, column 1") and app.resent == []
             await app.press("f4")
-            await app.until(lambda: app.sees("✔ makes a prompt"), "the template")
+            await app.until(lambda: app.sees("✖ in the client's body: line 1, column 1"), "it is sent, too")
             await app.press("f2")
             await app.until(lambda: app.sees("✖ line 1, column 1"), "each text keeps its changes")
             await app.press("escape")
@@ -295,6 +295,39 @@ def test_edit_and_resend(bench: Bench, kind: str):
         assert text == "be kind\nand brief\n\nonly read_file"
     else:
         assert sent["seed"] == 12345678901234567890123 and "You have access to tools" in text
+
+
+def test_a_changed_body_and_a_changed_template_are_sent_together(bench: Bench):
+    bench.upstream.answer(stream(stream_of("fine")))
+    before = len(bench.upstream.requests)
+
+    async def look() -> None:
+        async with shown(RequestScreen(player_of(), bench.proxy.library)) as app:
+            await ready(app)
+            await app.press("e", "f2")
+            editor = app.screen.editor  # type: ignore[attr-defined]
+            whole = editor.text
+            editor.text = json.dumps({**json.loads(whole), "seed": 7})
+            await app.press("f4")
+            editor.text = "only {{ tools[0].name }}"
+            await app.until(lambda: app.sees("ctrl+s sends it, with the client's body as changed"), "that")
+            await app.press("f3")
+            editor.text += " "
+            await app.press("ctrl+s")
+            await app.until(lambda: app.sees("the changed template would have no effect"), "not all three")
+            editor.text = editor.text[:-1]
+            await app.press("f2")
+            editor.text += "x"
+            await app.press("f4", "ctrl+s")
+            await app.until(lambda: app.sees("in the client's body: line"), "a mistake that is not seen")
+            await app.press("f2")
+            editor.text = editor.text[:-1]
+            await app.press("f4", "ctrl+s")
+            await app.until(lambda: app.results, "the resend")
+
+    run(look())
+    sent = bench.upstream.wait_for_requests(before + 1)[-1].json
+    assert sent["seed"] == 7 and sent["messages"][0]["content"] == "be kind\nand brief\n\nonly read_file"
 
 
 def test_what_the_proxy_refuses_is_shown(bench: Bench):
