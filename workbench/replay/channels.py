@@ -4,6 +4,7 @@ and searches look through.
 
 from __future__ import annotations
 
+import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterator
