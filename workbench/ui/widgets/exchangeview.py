@@ -91,8 +91,8 @@ class ExchangeView(Vertical):
             self._drawn = tape.progress
             self._show()
             self._tell()
-        elif tape.growing:
-            self._tell()  # a clock may run
+        elif tape.growing and self.screen.is_current:
+            self._tell()  # a clock may run; what lies over this would be drawn anew with each of its ticks
 
     def _show(self) -> None:
         """The rows that have come."""
