@@ -97,8 +97,8 @@ def of_exception(error: BaseException, name: str, url: str) -> Fault:
     where = f"the upstream {name} ({url})"
     if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientSSLError | ssl.SSLError):
         message = (
-            f"no secure connection to {where}: {error}. Is it https at all, and is its certificate "
-            "one that this machine trusts?"
+            f"no secure connection to {where}: {_tls_reason(error)}. Is it https at all, and is its "
+            "certificate one that this machine trusts?"
         )
         return Fault(502, message, "upstream_unreachable", "tls", permanent=True)
     if _errno(error) in (errno.EMFILE, errno.ENFILE):
@@ -157,7 +157,19 @@ def _reason(error: BaseException) -> str:
         return os.strerror(error.errno)
     if isinstance(error, aiohttp.ClientOSError | ConnectionError):
         return "upstream closed it"
-    return type(error).__name__
+    return "something went wrong that has no name here"
+
+
+def _tls_reason(error: BaseException) -> str:
+    """What is wrong with the certificate or the handshake, without what the HTTP library writes around it."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        error = error.certificate_error
+    elif isinstance(error, aiohttp.ClientConnectorError):
+        error = error.os_error
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return error.verify_message
+    reason = getattr(error, "reason", None)  # of an SSLError that OpenSSL itself raised
+    return str(reason).replace("_", " ").lower() if reason else "the handshake failed"
 
 
 def of_answer(status: int, body: bytes, name: str, *, why: str = "") -> Fault:
