@@ -136,7 +136,7 @@ class ExchangeView(Vertical):
         return alarm(player, self.tape.at, self.tape.running, self.tape.idle)
 
     def _facts(self, source: LineSource, player: Player) -> str:
-        facts = " · ".join(numbers_of(player))
+        facts = " · ".join(numbers_of(player, self.tape.idle if self.tape.growing else 0.0))
         if self.names_source:
             facts = f"{source.name} · {facts}"
         if source.behind:
@@ -220,12 +220,13 @@ class ExchangeView(Vertical):
         return True
 
 
-def numbers_of(player: Player) -> Iterator[str]:
-    """How much came, and when."""
+def numbers_of(player: Player, idle: float = 0.0) -> Iterator[str]:
+    """How much came, and when; `idle`: seconds since a tape that goes on last grew."""
     yield f"{counted(player.reads, 'read')} · {counted(len(player.data), 'byte')}"
     if player.reads:
         yield f"first byte {player.times[0]:.2f} s"
-    yield f"{'duration' if player.complete else 'so far'} {player.now:.1f} s"
+    ended = player.complete
+    yield f"duration {player.now:.1f} s" if ended else f"so far {player.now + idle:.1f} s"
     yield player.dialect
     started = started_of(player.header)
     if started is not None:

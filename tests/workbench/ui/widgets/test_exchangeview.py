@@ -111,3 +111,6 @@ def test_an_exchange_says_its_date_and_labels_its_times(today: bool):
     numbers = " · ".join(numbers_of(player))
     assert numbers.startswith("1 read · 14 bytes · first byte 1.00 s · duration 2.0 s · roo-xml")
     assert numbers.endswith(moment.strftime("%Y-%m-%d %H:%M:%S"))
+    # What is held back is counted with the time since the last line, so the exchange is as well.
+    running = live(read_line(1.0, b"data: {}\n\n"), started=started)
+    assert "so far 6.0 s" in " · ".join(numbers_of(running, idle=5.0))
