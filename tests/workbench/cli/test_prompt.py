@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.support.bench import wait_for
+from tests.support.project import ROOT
 from tests.support.streams import JSON, tool
 from tests.support.tiers import only_exhaustive
 from transformer import BUILTIN_TEMPLATES, prompt_for, transform_request
@@ -341,3 +344,20 @@ def test_a_terminal_gets_colours_and_no_escapes_but_ours(tmp_path: Path, out: st
         text = text.replace(f"\x1b[{code}m", "")
     assert "owned" in text
     assert not {"\x1b", "\x07", "\u202e", "\x9b"} & set(text)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="it looks for the process of the template")
+def test_ctrl_c_ends_a_template_that_does_not(folder: Path):
+    (folder / "slow.jinja").write_text(
+        "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}{{ tools }}"
+    )
+    (folder / "request.json").write_text(json.dumps(REQUEST))
+    command = [sys.executable, "-m", "workbench", "prompt", "request.json", "--dialect", "qwen3-coder"]
+    command += ["--set", "tools=inject", "--prompt", "slow.jinja"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, cwd=folder, env=env, stderr=subprocess.PIPE) as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        wait_for(children.read_text, "the process of the template")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=10)
+    assert process.returncode == 130 and b"Traceback" not in err
