@@ -49,7 +49,8 @@ def prompt(
         )
     body, header = _request(file)
     settings = read_settings()
-    wanted = dialect or header.get("dialect") or settings.dialect
+    # What the tape names is not a wish of the user's: a wish is imported.
+    wanted = dialect or (None if header.get("dialect") else settings.dialect)
     recipe = make_recipe(header, Wishes(dialect=wanted, switches=read_switches(switches)))
     if template_file is None and "template" not in header:
         template_file = settings.prompt_file(recipe.dialect)

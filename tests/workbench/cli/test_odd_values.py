@@ -68,7 +68,7 @@ def test_any_seed_cuts_a_stream(run: RunCommand, folder: Path):
         "idle_timeout = {}",
         "max_body_bytes = {}",
         "tapes = {}",
-        'host = "\\ud800"',
+        'listen = "\\ud800"',
         "redact = [{}]",
     ],
 )
@@ -132,3 +132,12 @@ def test_a_long_number_in_the_first_line_is_called_that(run: RunCommand, folder:
     (folder / "x.jsonl").write_bytes(first[:-1] + b', "started": ' + LONG.encode() + b"}\n" + rest)
     code, sentence = said(run, "transform", "x.jsonl")
     assert code == 2 and "a number of more digits" in sentence
+
+
+def test_a_tape_cannot_name_code_that_is_run(run: RunCommand, folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(str(folder))
+    (folder / "beside.py").write_text("open('was-run', 'w')\n")
+    (folder / "x.jsonl").write_bytes(tape(GOOD, dialect="beside:NAME"))
+    for command in ("transform", "prompt", "detect"):
+        said(run, command, "x.jsonl")
+    assert not (folder / "was-run").exists()
