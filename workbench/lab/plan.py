@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.answer.observations import Call, choices_of
-from transformer.dialects import find_dialect
+from transformer.dialects import loaded_dialect
 from transformer.policy import Policy, PolicyError
 from transformer.request.prompt import BUILTIN_TEMPLATES
 from workbench.errors import UserError
@@ -172,7 +172,8 @@ def _template(case: Case, variant: Variant, dialect: str) -> str | None:
         return variant.template
     if variant.prompt == RECORDED and case.template is not None:
         return case.template
-    return find_dialect(dialect).template
+    known = loaded_dialect(dialect)  # a tape's, which must not have anything imported
+    return None if known is None else known.template
 
 
 # -- cases

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from transformer.answer.setting import call_ids
 from transformer.answer.stream import StreamTransformer
 from transformer.answer.whole import MessageTransformer
-from transformer.dialects import DIALECTS, UnknownDialect, find_dialect
+from transformer.dialects import DIALECTS, UNCONVERTED, UnknownDialect, find_dialect, loaded_dialect
 from transformer.frontends import FRONTENDS, find_frontend
 from transformer.journal import Keep
 from transformer.policy import Policy, PolicyError
@@ -153,11 +152,15 @@ def spoken_dialect(name: str) -> str:
 
 def _dialect_on_tape(name: object) -> str:
     """A tape may come from anywhere: what it names is not imported unless somebody here has named it, too."""
-    if isinstance(name, str) and name not in DIALECTS and ":" in name:
-        module = name.partition(":")[0]
-        if module not in sys.modules:
-            raise UserError(f"the tape's dialect is {name!r}, which is not loaded: --dialect {name} loads it")
+    if isinstance(name, str) and ":" in name and loaded_dialect(name) is None:
+        raise UserError(f"the tape's dialect is {name!r}, which is not loaded: --dialect {name} loads it")
     return known_dialect(name)
+
+
+def dialect_in(header: Mapping[str, Any]) -> str:
+    """The tape's dialect, to be shown or to render with; one that is not loaded here counts as none."""
+    name = str(header.get("dialect"))
+    return UNCONVERTED if loaded_dialect(name) is None else name
 
 
 def read_switches(pairs: Iterable[str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from transformer.request.prompt import BUILTIN_TEMPLATES
 from workbench.analysis.advice import advice
 from workbench.analysis.requests import CHARACTERS_A_TOKEN, Cost, readable, system_text, tool_costs
 from workbench.replay.player import Player
-from workbench.tape.recipe import chat_request
+from workbench.tape.recipe import chat_request, dialect_in
 from workbench.ui.display import look_of, sign_of
 from workbench.ui.rowfacts import json_of
 from workbench.ui.widgets.diffview import Pair, pairs
@@ -51,7 +51,7 @@ def facts_of(header: Mapping[str, Any]) -> RequestFacts | None:
     upstream = client if sent is None else sent
     chat = chat_request(header) or client
     inject = "tools" in chat and "tools" not in upstream
-    dialect = str(header.get("dialect"))
+    dialect = dialect_in(header)
     return RequestFacts(
         client=client,
         upstream=upstream,

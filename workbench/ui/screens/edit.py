@@ -20,6 +20,7 @@ from transformer import TemplateFailed
 from workbench.errors import UserError
 from workbench.proxy.registration import Resend, Sent, resend
 from workbench.rendering import check
+from workbench.tape.recipe import dialect_in
 from workbench.text import counted
 from workbench.ui.background import in_background
 from workbench.ui.display import content
@@ -162,7 +163,7 @@ class EditScreen(Screen[Sent]):
                     problem = found[0] or self._why_not()
                     self._say(problem or f"{found[1]}; {self._what_is_sent()}", good=not problem)
 
-        dialect, tools = str(self.header.get("dialect")), self.facts.client.get("tools")
+        dialect, tools = dialect_in(self.header), self.facts.client.get("tools")
         if kind == "template":
             in_background(self, lambda: check_template(text, dialect, tools), done)
         else:

@@ -21,6 +21,7 @@ from workbench.analysis.requests import CHARACTERS_A_TOKEN
 from workbench.config.reading import config_file, read_settings
 from workbench.errors import UserError
 from workbench.lab.templates import Rendering, builtin_template, name_in_settings, render, save_template
+from workbench.tape.recipe import dialect_in
 from workbench.ui.background import in_background
 from workbench.ui.display import content
 from workbench.ui.requestfacts import template_of
@@ -63,7 +64,7 @@ class PromptLab(Screen[None]):
 
     def __init__(self, header: Mapping[str, Any]) -> None:
         super().__init__()
-        self.dialect = str(header.get("dialect"))
+        self.dialect = dialect_in(header)
         request = header.get("request")
         self.request: Mapping[str, Any] = request if isinstance(request, Mapping) else {}
         self.saved = template_of(header) or ""
