@@ -63,7 +63,9 @@ class MessageTransformer:
             whole["usage"] = openai_usage(whole["usage"])
         if not choices:
             self._journal.found("empty-answer")
-            return {"error": as_error("upstream sent an answer without choices", "upstream_error")}
+            error = as_error("upstream sent an answer without choices", "upstream_error")
+            self.completion = {"error": error}
+            return self.completion
         whole["choices"] = [self._choice(part, position) for position, part in enumerate(choices)]
         refused = next((choice.refused for choice in self._choices if choice.refused), None)
         if refused:

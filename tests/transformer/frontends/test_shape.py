@@ -141,7 +141,7 @@ STREAMS: dict[str, tuple[list[str], int | None]] = {
     ),
     "a better id before the text": (
         ['{"response.created":{"response_id":"r"}}', *['{"choices":[{"delta":{"content":"b"}}]}'] * 3],
-        2,
+        0,  # whose events are those of a kind of upstream that is read by a module of its own
     ),
     "two choices": (
         [f'{{"choices":[{{"index":{n % 2},"delta":{{"content":"{n}"}}}}]}}' for n in range(12)],

@@ -109,7 +109,7 @@ def test_its_conversations_are_turns_of_one_chat_each(tmp_path: Path):
 def test_without_a_terminal_it_prints_one_exchange(run: RunCommand, folder: Path):
     done = run("demo", "--qwen-chat")
     assert (done.code, done.err) == (0, "")
-    assert b'data: {"r' in done.out and b"call read_file" in done.out
+    assert b"1 call converted" in done.out and b"Upstream" in done.out and b"read_file" in done.out
     assert list(folder.iterdir()) == []
 
 
