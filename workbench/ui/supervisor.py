@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from workbench.config.reading import read_settings
-from workbench.config.settings import Flags, Settings, default_library
+from workbench.config.settings import Flags, Settings, client_url, default_library
 from workbench.errors import UserError
 from workbench.proxy.guard import check_settings
 from workbench.proxy.process import ChildError, ProcessExit, ProxyChild, is_listened_at
@@ -184,6 +184,9 @@ def _without_effect(
     address = urlsplit(running.url)
     if flags.port not in (None, 0, address.port):
         yield f"--port {flags.port}: it listens on port {address.port}"
+    host = urlsplit(client_url(flags.listen, 1)).hostname if flags.listen is not None else address.hostname
+    if host != address.hostname:
+        yield f"--listen {flags.listen}: it listens on {address.hostname}"
     upstreams = {one.get("name"): one for one in status.get("upstreams", ()) if isinstance(one, dict)}
     wanted = settings.upstreams.get(settings.default or "")
     known = upstreams.get(status.get("default")) or next(iter(upstreams.values()), None)

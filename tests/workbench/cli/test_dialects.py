@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -74,14 +75,19 @@ NUMBER = 5
 """
 
 
+_numbers = count()
+
+
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The name of a module with a dialect that nobody has registered, nor imported yet."""
+    """The name of a module with a dialect that nobody has registered, nor imported yet. Another one for each
+    test: what was named once stays known."""
+    name = f"own_dialects_{next(_numbers)}"
     (tmp_path / "path").mkdir()
-    (tmp_path / "path" / "own_dialects.py").write_text(DIALECT_MODULE)
+    (tmp_path / "path" / f"{name}.py").write_text(DIALECT_MODULE)
     monkeypatch.syspath_prepend(tmp_path / "path")
-    yield "own_dialects"
-    sys.modules.pop("own_dialects", None)
+    yield name
+    sys.modules.pop(name, None)
 
 
 def test_a_dialect_of_a_module(run: RunCommand, module: str):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.support.bench import wait_for
-from tests.support.project import ROOT
+from tests.support.project import ROOT, heed_ctrl_c
 from tests.support.streams import JSON, tool
 from tests.support.tiers import only_exhaustive
 from transformer import BUILTIN_TEMPLATES, prompt_for, transform_request
@@ -355,7 +355,8 @@ def test_ctrl_c_ends_a_template_that_does_not(folder: Path):
     command = [sys.executable, "-m", "workbench", "prompt", "request.json", "--dialect", "qwen3-coder"]
     command += ["--set", "tools=inject", "--prompt", "slow.jinja"]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, cwd=folder, env=env, stderr=subprocess.PIPE) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=folder, env=env, stderr=pipe, preexec_fn=heed_ctrl_c) as process:  # noqa: PLW1509
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
         wait_for(children.read_text, "the process of the template")
         process.send_signal(signal.SIGINT)

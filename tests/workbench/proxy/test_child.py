@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.bench import wait_for
+from tests.support.project import heed_ctrl_c
 from workbench.library.tapefiles import is_alive
 from workbench.proxy.process import ChildError, ProcessExit, ProxyChild
 from workbench.proxy.registration import Registration, find_running, register
@@ -121,7 +122,7 @@ asyncio.run(main())
 def test_it_ends_with_its_parent(library: Path, how: signal.Signals):
     parent = subprocess.Popen(
         [sys.executable, "-c", PARENT.format(flags=FLAGS), str(library)],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, preexec_fn=heed_ctrl_c,  # noqa: PLW1509
     )  # fmt: skip
     assert parent.stdout is not None
     pid = int(parent.stdout.readline())

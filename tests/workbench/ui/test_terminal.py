@@ -277,9 +277,12 @@ def test_a_running_answer_is_not_cut_without_asking_and_the_proxy_can_stay(tmp_p
 def test_flags_that_cannot_take_effect_are_said(tmp_path: Path):
     with upstream() as scripted, running_proxy(tmp_path, scripted, "roo-xml") as proxy:
         given = ("--upstream", scripted.url, "--library", str(proxy.library))
-        with Terminal(tmp_path, *given, "--dialect", "hermes", "--port", "1") as terminal:
+        flags = ("--dialect", "hermes", "--port", "1", "--listen", "127.0.0.2")
+        with Terminal(tmp_path, *given, *flags) as terminal:
             terminal.wait_for("A proxy runs already", f"It serves {proxy.url}", "it converts roo-xml")
-            assert terminal.shows("--port 1: it listens on port")
+            assert terminal.shows(
+                "--port 1: it listens on port", "--listen 127.0.0.2: it listens on 127.0.0.1"
+            )
             terminal.press("a")
             terminal.wait_for("waiting for the first exchange", proxy.url)
             leave(terminal)

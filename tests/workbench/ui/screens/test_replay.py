@@ -16,10 +16,10 @@ from transformer import Delta, Finding, Transition
 from workbench.analysis.variants.changes import Cut
 from workbench.files import samples_dir
 from workbench.replay.player import Pane, Rows
-from workbench.replay.sources import tape_replayable
+from workbench.replay.sources import replayables_of, tape_replayable
 from workbench.tape.format import Line, dump_line, end_line, make_header, read_line
 from workbench.tape.recipe import Wishes
-from workbench.ui.app import ReplayApp
+from workbench.ui.app import ReplayApp, run_replay
 from workbench.ui.screens.detail import DifferenceScreen
 from workbench.ui.screens.picker import PickerScreen
 from workbench.ui.screens.replay import ReplayScreen
@@ -345,6 +345,29 @@ async def test_marks_are_kept_beside_the_tape(tmp_path: Path):
         await replay.press("M", "d")
         assert not replay.screen.model.marked
     assert not (tmp_path / f"{path.name}.marks.json").exists()
+
+
+async def test_marks_of_a_tape_of_no_library_land_in_the_librarys_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "workbench.toml").write_text('library = "library"\n')
+    path = tape(tmp_path / "repository", "roo-xml/unclosed-parameter")
+    monkeypatch.chdir(tmp_path)
+    apps: list[ReplayApp] = []
+
+    def take(app: ReplayApp) -> None:
+        apps.append(app)
+
+    monkeypatch.setattr(ReplayApp, "run", take)
+    run_replay(replayables_of([str(path)], Wishes(), None, None))
+    async with apps[0].run_test(size=(120, 40)) as pilot:
+        replay = Replayer(apps[0], pilot)
+        await replay.replay()
+        await replay.press("n", "m")
+        await replay.type("here it breaks")
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+    (kept,) = (tmp_path / "library" / "marks").iterdir()
+    assert json.loads(kept.read_text())["marks"][0]["note"] == "here it breaks"
 
 
 async def test_nothing_is_written_beside_a_sample():
