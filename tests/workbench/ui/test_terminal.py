@@ -262,7 +262,9 @@ def test_a_running_answer_is_not_cut_without_asking_and_the_proxy_can_stay(tmp_p
         terminal.press("q")
         terminal.wait_for("An answer is still running", "l  Leave the proxy running", "x  End the proxy")
         terminal.press("q", "escape")  # a key that is pressed twice cuts nothing
-        terminal.wait_for("content I look at it.")  # half a frame has neither this nor the question
+        # Half a frame has rows of both: what is drawn and what was there before.
+        asked, back = "Leave the proxy", "content I look at it."
+        terminal.until(lambda: terminal.shows(back) and not terminal.shows(asked), "the exchange again")
         terminal.press("q")
         terminal.wait_for("l  Leave the proxy running")
         terminal.press("l")
