@@ -31,12 +31,16 @@ from transformer.parser.machine import (
     Machine,
     Rule,
     beginnings,
+    close_marker,
+    drop_token,
     guard,
     hold,
     ignore,
     prose,
     release,
+    swallow,
     table,
+    text_after,
     then,
     upto,
 )
@@ -662,28 +666,6 @@ def give_up(m: Machine, text: str, name: str) -> None:
 
 
 # -- actions: around it
-
-
-def swallow(m: Machine, text: str, name: str) -> None:
-    """Markup between calls and after them, with the whitespace that stands there."""
-    m.settled += len(text)
-    m.prose.call(m.pos)
-    m.prev = "\n"
-
-
-def close_marker(m: Machine, text: str, name: str) -> None:
-    m.wrapped = False
-    swallow(m, text, name)
-
-
-def drop_token(m: Machine, text: str, name: str) -> None:
-    m.found("stray-token", m.pos - len(text), m.pos, token=text)
-    m.settled += len(text)
-
-
-def text_after(m: Machine, text: str, name: str) -> None:
-    m.wrapped = False
-    m.say(text)
 
 
 def bare_text_after(m: Machine, text: str, name: str) -> None:

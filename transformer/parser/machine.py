@@ -641,3 +641,31 @@ def then(first: Action, second: Action) -> Action:
 
 def ignore(m: Machine, text: str, name: str) -> None:
     """The answer is over; nothing is left to do."""
+
+
+# -- after a call
+
+
+def swallow(m: Machine, text: str, name: str) -> None:
+    """Markup between calls and after them, with the whitespace that stands there."""
+    m.settled += len(text)
+    m.prose.call(m.pos)
+    m.prev = "\n"
+
+
+def close_marker(m: Machine, text: str, name: str) -> None:
+    """The end of what stands around calls."""
+    m.wrapped = False
+    swallow(m, text, name)
+
+
+def drop_token(m: Machine, text: str, name: str) -> None:
+    """A special token where none belongs: it is not text, and it is told."""
+    m.found("stray-token", m.pos - len(text), m.pos, token=text)
+    m.settled += len(text)
+
+
+def text_after(m: Machine, text: str, name: str) -> None:
+    """Whatever stood around calls has ended without its marker."""
+    m.wrapped = False
+    m.say(text)

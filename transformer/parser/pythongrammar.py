@@ -26,13 +26,17 @@ from transformer.parser.machine import (
     Machine,
     Rule,
     beginnings,
+    close_marker,
+    drop_token,
     guard,
     hold,
     ignore,
     prose,
     release,
     size_of,
+    swallow,
     table,
+    text_after,
     then,
     upto,
 )
@@ -546,27 +550,6 @@ def repair(m: Machine, text: str, name: str) -> None:
     call.commit(m)
     call.closed = m.pos
     call.deliver(m)
-
-
-def swallow(m: Machine, text: str, name: str) -> None:
-    m.settled += len(text)
-    m.prose.call(m.pos)
-    m.prev = "\n"
-
-
-def close_marker(m: Machine, text: str, name: str) -> None:
-    m.wrapped = False
-    swallow(m, text, name)
-
-
-def drop_token(m: Machine, text: str, name: str) -> None:
-    m.found("stray-token", m.pos - len(text), m.pos, token=text)
-    m.settled += len(text)
-
-
-def text_after(m: Machine, text: str, name: str) -> None:
-    m.wrapped = False
-    m.say(text)
 
 
 def give_up(m: Machine, text: str, name: str) -> None:

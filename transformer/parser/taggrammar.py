@@ -28,6 +28,7 @@ from transformer.parser.machine import (
     prose,
     release,
     table,
+    text_after,
     then,
     upto,
 )
@@ -590,11 +591,6 @@ def swallow_doubled(m: Machine, text: str, name: str) -> None:
     m.settled += len(text)
     m.prose.call(m.pos)
     m.prev = "\n"
-
-
-def text_after(m: Machine, text: str, name: str) -> None:
-    m.wrapped = False
-    m.say(text)
 
 
 def repair(m: Machine, text: str, name: str) -> None:

@@ -32,6 +32,7 @@ from transformer.parser.machine import (
     Machine,
     Rule,
     beginnings,
+    drop_token,
     guard,
     ignore,
     prose,
@@ -227,11 +228,6 @@ def _tell_empty(m: Machine, end: int | None) -> None:
         start, after = m.section
         m.found("empty-section", start, after if end is None else end, token=SECTION_BEGIN)
         m.section = None
-
-
-def drop_token(m: Machine, text: str, name: str) -> None:
-    m.found("stray-token", m.pos - len(text), m.pos, token=text)
-    m.settled += len(text)
 
 
 def end_in_section(m: Machine, text: str, name: str) -> None:
