@@ -33,7 +33,7 @@ from workbench.proxy.encodings import DecodingError
 from workbench.proxy.exchange import Exchange
 from workbench.proxy.faults import Fault, Faulted
 from workbench.proxy.guard import bearer, refuse, respond, same
-from workbench.proxy.incoming import SERVED, Incoming, Left, TooLarge, read_incoming
+from workbench.proxy.incoming import SERVED, SERVES, Incoming, Left, TooLarge, read_incoming
 from workbench.proxy.models import MODELS, Models
 from workbench.proxy.outgoing import Note, Outgoing, Routes, UpstreamBody, frontend_of, prepare
 from workbench.proxy.relay import relay_for
@@ -127,7 +127,8 @@ class Proxy:
         model = incoming.model
         asked = f"no upstream serves the model {model!r}" if model else "no model is named"
         known = ", ".join(self.routes.upstreams)
-        return _bad(404, f"{asked} and there is no default upstream; there are {known} (workbench config)")
+        where = f"{asked} and there is no default upstream; there are {known} (workbench config)"
+        return _bad(404, where if model else f"{where}. {SERVES}.")
 
     def _without_token(self, incoming: Incoming) -> Incoming:
         """Our own token is nobody else's business."""

@@ -72,6 +72,7 @@ CHAT = FRONTENDS["chat"].endpoint
 _FRONTENDS = {frontend.endpoint: frontend for frontend in FRONTENDS.values()}
 # What is answered here where upstream does not speak the API itself.
 SERVED = (*_FRONTENDS, COUNT_TOKENS)
+SERVES = f"This proxy serves {', '.join(f'/v1{path}' for path in SERVED)}"
 _BASES = ("/v1", "/api/v1")  # that stand before an endpoint, once or twice, when a base URL has one too many
 
 

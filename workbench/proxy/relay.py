@@ -20,7 +20,7 @@ from transformer.upstreams import find_kind
 from workbench.proxy.client import Heartbeat
 from workbench.proxy.exchange import LONGEST_ERROR, Exchange
 from workbench.proxy.faults import Fault, Faulted, of_answer, refused
-from workbench.proxy.incoming import SERVED, Pairs, first, headers_for_client
+from workbench.proxy.incoming import SERVED, SERVES, Pairs, first, headers_for_client
 from workbench.proxy.upstream import Reply
 from workbench.tape.format import End
 from workbench.tape.recipe import Recipe
@@ -511,8 +511,7 @@ class UnchangedRelay(Relay):
         path = self.exchange.outgoing.incoming.path
         if "model" in fault.message.lower() and path in SERVED:
             return fault
-        served = ", ".join(f"/v1{path}" for path in SERVED)
-        advice = f"This proxy serves {served}; anything else goes to upstream as it is."
+        advice = f"{SERVES}; anything else goes to upstream as it is."
         if path in SERVED:
             advice = f"If this server has no /v1{path}: with speaks = [] for it, the workbench serves that."
         return replace(fault, message=f"{fault.message} {advice}", original=None)

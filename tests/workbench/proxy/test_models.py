@@ -46,3 +46,15 @@ def test_the_list_of_a_single_upstream_without_names_goes_on_unchanged(tmp_path:
             bench.upstream.answer(whole(LIST | {"more": number}))
             assert bench.client.get("/v1/models").json() == LIST | {"more": number}
         assert len(bench.upstream.requests) == 2
+
+
+def test_an_address_without_a_model_is_told_what_is_served(tmp_path: Path) -> None:
+    """Where there is no default upstream, nobody can be asked about an address that we do not know."""
+    two = TOML.format(url="http://127.0.0.1:9") + TOML.format(url="http://127.0.0.1:9").replace(
+        "local", "other"
+    )
+    with running_proxy(tmp_path, None, toml=QUICK + two.replace("short =", "name =", 1)) as proxy:
+        answer = httpx.get(f"{proxy.base}/v1/nonsense", trust_env=False)
+    message = answer.json()["error"]["message"]
+    assert answer.status_code == 404
+    assert all(path in message for path in ("/v1/chat/completions", "/v1/responses", "/v1/messages"))
