@@ -79,19 +79,6 @@ class Policy:
         return cls(**read)
 
 
-# What the dialects have in common; each says only where it differs.
-USUAL = Policy(
-    unknown_tools="call",
-    malformed="text",
-    finish_reason="rewrite",
-    text_channel="same",
-    convert="tools",
-    in_think="text",
-    reasoning="keep",
-    max_call_bytes=16 << 20,
-)
-
-
 def _read(key: str, value: Any) -> Any:
     if key == "channels" and isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
@@ -119,3 +106,21 @@ def _channels(value: object) -> tuple[str, ...]:
     if not isinstance(value, tuple | list | set | frozenset) or not all(name in CHANNELS for name in value):
         raise PolicyError(f"channels are some of {', '.join(CHANNELS)}, not {value!r}")
     return tuple(name for name in CHANNELS if name in value)
+
+
+# What the dialects have in common; each says only where it differs.
+USUAL = Policy(
+    tools="template",
+    calls="all",
+    arguments="whole",
+    after_call="keep",
+    channels=("content",),
+    unknown_tools="call",
+    malformed="text",
+    finish_reason="rewrite",
+    text_channel="same",
+    convert="tools",
+    in_think="text",
+    reasoning="keep",
+    max_call_bytes=16 << 20,
+)

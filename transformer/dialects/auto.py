@@ -36,9 +36,6 @@ AUTO = Dialect(
     summary="recognises the dialect from the first call in the answer, and reads on in that",
     policy=Policy(
         tools="pass",
-        calls="all",
-        arguments="whole",
-        after_call="keep",
         in_think="call",
         channels=("content", "reasoning"),
     ).over(USUAL),

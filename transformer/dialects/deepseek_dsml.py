@@ -32,10 +32,6 @@ DEEPSEEK_DSML = Dialect(
     summary='<｜DSML｜tool_calls><｜DSML｜invoke name="tool"><｜DSML｜parameter name="key" string="true">value'
     "</｜DSML｜parameter></｜DSML｜invoke></｜DSML｜tool_calls>",
     policy=Policy(
-        tools="template",
-        calls="all",
-        arguments="whole",
-        after_call="keep",
         channels=("content", "reasoning"),  # the model begins calls before its thoughts are over
     ).over(USUAL),
     **invoke_tags(

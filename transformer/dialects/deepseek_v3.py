@@ -29,13 +29,7 @@ def _calls(calls: Sequence[str]) -> str:
 DEEPSEEK_V3 = Dialect(
     name="deepseek-v3",
     summary="<｜tool▁call▁begin｜>function<｜tool▁sep｜>name, {json} in a fence, <｜tool▁call▁end｜>",
-    policy=Policy(
-        tools="template",
-        calls="all",
-        arguments="stream",
-        after_call="keep",
-        channels=("content",),
-    ).over(USUAL),
+    policy=Policy(arguments="stream").over(USUAL),
     **json_grammar(SPELLING),
     writer=json_writer("deepseek-v3", _call, _calls, ""),
     template=packaged_template("deepseek_v3.jinja", "json_tools.jinja"),

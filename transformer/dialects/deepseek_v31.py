@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from transformer.parser.jsongrammar import GAP, Header, JsonSpelling, json_grammar
+from transformer.parser.jsongrammar import json_grammar
 from transformer.parser.jsonmending import JsonMending
+from transformer.parser.jsonspelling import GAP, Header, JsonSpelling
 from transformer.parser.leakmarks import leak_mark
 from transformer.parser.machine import Dialect, beginnings
 from transformer.parser.mending import Mender
@@ -41,13 +42,7 @@ def _calls(calls: Sequence[str]) -> str:
 DEEPSEEK_V31 = Dialect(
     name="deepseek-v31",
     summary="<｜tool▁call▁begin｜>name<｜tool▁sep｜>{json}<｜tool▁call▁end｜>",
-    policy=Policy(
-        tools="template",
-        calls="all",
-        arguments="stream",
-        after_call="keep",
-        channels=("content",),
-    ).over(USUAL),
+    policy=Policy(arguments="stream").over(USUAL),
     **json_grammar(SPELLING),
     writer=json_writer("deepseek-v31", _call, _calls, ""),
     template=packaged_template("deepseek_v31.jinja", "json_tools.jinja"),

@@ -15,13 +15,7 @@ from transformer.policy import USUAL, Policy
 FUNCTIONS_INVOKE = Dialect(
     name="functions-invoke",
     summary='<function_calls><invoke name="tool"><parameter name="key">value</parameter></invoke></function_calls>',
-    policy=Policy(
-        tools="inject",
-        calls="all",
-        arguments="whole",
-        after_call="keep",
-        channels=("content",),
-    ).over(USUAL),
+    policy=Policy(tools="inject").over(USUAL),
     **invoke_tags(
         "functions-invoke",
         "function_calls",

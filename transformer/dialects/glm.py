@@ -8,8 +8,9 @@ from transformer.parser.leakmarks import WORD, leak_mark
 from transformer.parser.machine import Dialect
 from transformer.parser.markers import GAP, SPACE, Part, either, joined, marker, maybe, name, some
 from transformer.parser.mending import Mender
-from transformer.parser.taggrammar import Spelling, tag_grammar
+from transformer.parser.taggrammar import tag_grammar
 from transformer.parser.tagmending import TagMending
+from transformer.parser.tagspelling import Spelling
 from transformer.parser.writing import TagSyntax, packaged_template, tag_writer
 from transformer.policy import USUAL, Policy
 from transformer.values.reading import Reading
@@ -74,10 +75,6 @@ GLM = Dialect(
     name="glm",
     summary="<tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>",
     policy=Policy(
-        tools="template",
-        calls="all",
-        arguments="whole",
-        after_call="keep",
         in_think="call",  # the model ends its thoughts with a call
         channels=("content", "reasoning"),  # servers that part the reasoning put calls there, too
     ).over(USUAL),

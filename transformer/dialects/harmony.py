@@ -27,13 +27,13 @@ from transformer.parser.jsongrammar import (
     complete_unended,
     end_string,
     has_all,
-    inside_string,
     is_no_call,
     is_rejected,
     release_headed,
     string,
 )
 from transformer.parser.jsonmending import JsonMending
+from transformer.parser.jsonspelling import inside_string
 from transformer.parser.leakmarks import WORD, leak_mark
 from transformer.parser.machine import (
     USUAL_STATES,
@@ -363,13 +363,7 @@ def _call(name: str, arguments: str) -> str:
 HARMONY = Dialect(
     name="harmony",
     summary="<|channel|>commentary to=functions.name <|constrain|>json<|message|>{json}<|call|>",
-    policy=Policy(
-        tools="template",
-        calls="all",
-        arguments="stream",
-        after_call="keep",
-        channels=("content",),
-    ).over(USUAL),
+    policy=Policy(arguments="stream").over(USUAL),
     states=tuple(State),
     tokens=tuple(Token),
     transitions=TRANSITIONS,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from transformer.parser.jsongrammar import JsonSpelling, json_grammar
+from transformer.parser.jsongrammar import json_grammar
 from transformer.parser.jsonmending import JsonMending
+from transformer.parser.jsonspelling import JsonSpelling
 from transformer.parser.leakmarks import leak_mark
 from transformer.parser.machine import Dialect
 from transformer.parser.mending import Mender
@@ -22,13 +23,7 @@ def _call(name: str, arguments: str) -> str:
 HERMES = Dialect(
     name="hermes",
     summary='<tool_call>{"name": "name", "arguments": {json}}</tool_call>',
-    policy=Policy(
-        tools="template",
-        calls="all",
-        arguments="stream",
-        after_call="keep",
-        channels=("content",),
-    ).over(USUAL),
+    policy=Policy(arguments="stream").over(USUAL),
     **json_grammar(SPELLING),
     writer=json_writer("hermes", _call, "\n".join, "\n"),
     template=packaged_template("hermes.jinja", "json_tools.jinja"),

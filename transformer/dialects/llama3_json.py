@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from transformer.parser.jsongrammar import JsonSpelling, json_grammar
+from transformer.parser.jsongrammar import json_grammar
 from transformer.parser.jsonmending import JsonMending
+from transformer.parser.jsonspelling import JsonSpelling
 from transformer.parser.leakmarks import leak_mark
 from transformer.parser.machine import Dialect
 from transformer.parser.mending import Mender
@@ -27,13 +28,7 @@ def _call(name: str, arguments: str) -> str:
 LLAMA3_JSON = Dialect(
     name="llama3-json",
     summary='{"name": "name", "parameters": {json}}, perhaps after <|python_tag|>',
-    policy=Policy(
-        tools="template",
-        calls="all",
-        arguments="stream",
-        after_call="keep",
-        channels=("content",),
-    ).over(USUAL),
+    policy=Policy(arguments="stream").over(USUAL),
     **json_grammar(SPELLING),
     writer=json_writer("llama3-json", _call, "; ".join, "\n"),
     template=packaged_template("llama3_json.jinja", "json_tools.jinja"),

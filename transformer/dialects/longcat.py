@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from transformer.parser.jsongrammar import JsonSpelling, json_grammar
+from transformer.parser.jsongrammar import json_grammar
 from transformer.parser.jsonmending import JsonMending
+from transformer.parser.jsonspelling import JsonSpelling
 from transformer.parser.leakmarks import leak_mark
 from transformer.parser.machine import Dialect
 from transformer.parser.mending import Mender
@@ -22,13 +23,7 @@ def _call(name: str, arguments: str) -> str:
 LONGCAT = Dialect(
     name="longcat",
     summary='<longcat_tool_call>{"name": "name", "arguments": {json}}</longcat_tool_call>',
-    policy=Policy(
-        tools="template",
-        calls="all",
-        arguments="stream",
-        after_call="keep",
-        channels=("content",),
-    ).over(USUAL),
+    policy=Policy(arguments="stream").over(USUAL),
     **json_grammar(SPELLING),
     writer=json_writer("longcat", _call, "\n".join, "\n"),
     template=packaged_template("longcat.jinja", "json_tools.jinja"),

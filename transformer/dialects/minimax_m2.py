@@ -13,10 +13,6 @@ MINIMAX_M2 = Dialect(
     name="minimax-m2",
     summary='<minimax:tool_call><invoke name="tool"><parameter name="key">value</parameter></invoke></minimax:tool_call>',
     policy=Policy(
-        tools="template",
-        calls="all",
-        arguments="whole",
-        after_call="keep",
         channels=("content", "reasoning"),  # the model's answers begin in the reasoning
         in_think="call",  # and a call ends it
     ).over(USUAL),

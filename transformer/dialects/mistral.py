@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from transformer.parser.jsongrammar import GAP, Header, JsonSpelling, json_grammar
+from transformer.parser.jsongrammar import json_grammar
 from transformer.parser.jsonmending import JsonMending
+from transformer.parser.jsonspelling import GAP, Header, JsonSpelling
 from transformer.parser.leakmarks import WORD, leak_mark
 from transformer.parser.machine import Dialect, beginnings
 from transformer.parser.mending import Mender
@@ -33,13 +34,7 @@ def _call(name: str, arguments: str) -> str:
 MISTRAL = Dialect(
     name="mistral",
     summary="[TOOL_CALLS]name[ARGS]{json}",
-    policy=Policy(
-        tools="template",
-        calls="all",
-        arguments="stream",
-        after_call="keep",
-        channels=("content",),
-    ).over(USUAL),
+    policy=Policy(arguments="stream").over(USUAL),
     **json_grammar(SPELLING),
     writer=json_writer("mistral", _call, "".join, ""),
     template=packaged_template("mistral.jinja", "json_tools.jinja"),

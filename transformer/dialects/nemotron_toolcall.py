@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from transformer.parser.jsongrammar import JsonSpelling, json_grammar
+from transformer.parser.jsongrammar import json_grammar
 from transformer.parser.jsonmending import JsonMending
+from transformer.parser.jsonspelling import JsonSpelling
 from transformer.parser.leakmarks import leak_mark
 from transformer.parser.machine import Dialect
 from transformer.parser.mending import Mender
@@ -29,13 +30,7 @@ def _calls(calls: Sequence[str]) -> str:
 NEMOTRON_TOOLCALL = Dialect(
     name="nemotron-toolcall",
     summary='<TOOLCALL>[{"name": "name", "arguments": {json}}]</TOOLCALL>',
-    policy=Policy(
-        tools="template",
-        calls="all",
-        arguments="stream",
-        after_call="keep",
-        channels=("content",),
-    ).over(USUAL),
+    policy=Policy(arguments="stream").over(USUAL),
     **json_grammar(SPELLING),
     writer=json_writer("nemotron-toolcall", _call, _calls, "\n"),
     template=packaged_template("nemotron_toolcall.jinja", "json_tools.jinja"),

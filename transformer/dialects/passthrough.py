@@ -47,14 +47,7 @@ TRANSITIONS = table(
 PASSTHROUGH = Dialect(
     name="passthrough",
     summary="no calls in the text: the answer's bytes reach the client unchanged",
-    policy=Policy(
-        tools="pass",
-        calls="all",
-        arguments="stream",
-        after_call="keep",
-        finish_reason="upstream",
-        channels=(),
-    ).over(USUAL),
+    policy=Policy(tools="pass", arguments="stream", finish_reason="upstream", channels=()).over(USUAL),
     states=tuple(State),
     tokens=tuple(Token),
     transitions=TRANSITIONS,

@@ -10,11 +10,12 @@ from transformer.jsonscan import members
 from transformer.parser.leakmarks import WORD, leak_mark
 from transformer.parser.machine import Dialect
 from transformer.parser.mending import Broken, Edits, Mender, complete, insert_after, put, remove
-from transformer.parser.pythongrammar import PythonSpelling, missing_end, python_grammar
+from transformer.parser.pythongrammar import python_grammar
+from transformer.parser.pythonspelling import PythonSpelling
 from transformer.parser.writing import ReadsBack, Writer, packaged_template
-from transformer.policy import USUAL, Policy
+from transformer.policy import USUAL
 from transformer.records import Effect, Finding
-from transformer.values.literals import quote
+from transformer.values.literals import missing_python_end, quote
 from transformer.values.schema import Tool
 
 SPELLING = PythonSpelling(
@@ -61,7 +62,7 @@ def ideas(broken: Broken) -> Iterator[Edits]:
 
 def _complete(broken: Broken) -> Iterator[Edits]:
     end = broken.finding.span.end
-    yield complete(broken.text, end, end, missing_end(broken.text[:end]))
+    yield complete(broken.text, end, end, missing_python_end(broken.text[:end]))
 
 
 def _end_list(broken: Broken) -> Iterator[Edits]:
@@ -88,13 +89,7 @@ _ARGUMENT = r"""[^'"()]|"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|\([^()'"]*+\)"""
 PYTHONIC = Dialect(
     name="pythonic",
     summary="[name(key=value)]",
-    policy=Policy(
-        tools="template",
-        calls="all",
-        arguments="whole",
-        after_call="keep",
-        channels=("content",),
-    ).over(USUAL),
+    policy=USUAL,
     **python_grammar(SPELLING),
     writer=Writer(_compose, lambda calls: f"[{', '.join(calls)}]", "\n"),
     template=packaged_template("pythonic.jinja"),

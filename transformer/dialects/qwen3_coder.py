@@ -23,14 +23,7 @@ _CALL_SHAPE = re.compile(r"(?<!:tool_call>\n)<function=[^<>\n]+>\s*<parameter=")
 QWEN3_CODER = Dialect(
     name="qwen3-coder",
     summary="<tool_call><function=name><parameter=key>value</parameter></function></tool_call>",
-    policy=Policy(
-        tools="template",
-        calls="all",
-        arguments="whole",
-        after_call="keep",
-        in_think="call",  # the model ends its thoughts with a call
-        channels=("content",),
-    ).over(USUAL),
+    policy=Policy(in_think="call").over(USUAL),  # the model ends its thoughts with a call
     **function_tags("qwen3-coder", "tool_call", _parameter, on_one_line=False),
     template=packaged_template("qwen3_coder.jinja"),
     taught_by=(

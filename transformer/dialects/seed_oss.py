@@ -6,7 +6,7 @@ from transformer.parser.functiontags import function_tags
 from transformer.parser.leakmarks import NAME, leak_mark
 from transformer.parser.machine import Dialect
 from transformer.parser.writing import packaged_template
-from transformer.policy import USUAL, Policy
+from transformer.policy import USUAL
 
 
 def _parameter(key: str, text: str) -> str:
@@ -17,13 +17,7 @@ def _parameter(key: str, text: str) -> str:
 SEED_OSS = Dialect(
     name="seed-oss",
     summary="<seed:tool_call><function=name><parameter=key>value</parameter></function></seed:tool_call>",
-    policy=Policy(
-        tools="template",
-        calls="all",
-        arguments="whole",
-        after_call="keep",
-        channels=("content",),
-    ).over(USUAL),
+    policy=USUAL,
     **function_tags("seed-oss", "seed:tool_call", _parameter, on_one_line=True),
     template=packaged_template("seed_oss.jinja"),
     taught_by=("<seed:tool_call>",),

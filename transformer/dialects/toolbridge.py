@@ -213,9 +213,7 @@ TOOLBRIDGE = replace(
     ROO_XML,
     name="toolbridge",
     summary="<toolbridge_calls><tool><parameter>value</parameter></tool></toolbridge_calls>",
-    policy=Policy(
-        tools="inject", calls="all", arguments="whole", after_call="keep", channels=("content",)
-    ).over(USUAL),
+    policy=Policy(tools="inject").over(USUAL),
     states=(*ROO_XML.states[:1], W.WRAPPER, *ROO_XML.states[1:-1], W.UNWRAPPED, *ROO_XML.states[-1:]),
     tokens=_TOKENS,
     transitions=dict(_transitions()),

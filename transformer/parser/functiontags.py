@@ -12,8 +12,9 @@ from typing import Any
 from transformer.parser.markers import Part, marker, name
 from transformer.parser.mending import Broken, Edit, Edits, Mender, insert_after
 from transformer.parser.tagcall import NAME_LIMIT
-from transformer.parser.taggrammar import Spelling, tag_grammar
+from transformer.parser.taggrammar import tag_grammar
 from transformer.parser.tagmending import TagMending, wanted
+from transformer.parser.tagspelling import Spelling
 from transformer.parser.writing import TagSyntax, tag_writer
 from transformer.values.schema import Tool
 

@@ -12,8 +12,9 @@ from typing import Any
 from transformer.parser.markers import SPACE, Marker, Part, joined, marker, name
 from transformer.parser.mending import Mender
 from transformer.parser.tagcall import NAME_LIMIT
-from transformer.parser.taggrammar import Spelling, tag_grammar
+from transformer.parser.taggrammar import tag_grammar
 from transformer.parser.tagmending import TagMending
+from transformer.parser.tagspelling import Spelling
 from transformer.parser.writing import TagSyntax, tag_writer
 from transformer.values.reading import Kind, Reading
 

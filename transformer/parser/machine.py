@@ -147,6 +147,11 @@ def upto(chars: str) -> re.Pattern[str]:
     return re.compile(f"[^{chars}]*+[{chars}]")
 
 
+def any_of(words: Sequence[str]) -> str:
+    """A pattern of any of these words, the longest first."""
+    return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+
+
 def beginnings(*words: str) -> str:
     """A pattern for every true beginning of the words: `ab(?:c(?:d)?)?` for `abcde`."""
     nested = []

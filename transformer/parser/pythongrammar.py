@@ -8,24 +8,13 @@ call leaves before that, whatever the policy says.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum, auto
 from typing import Any, NamedTuple
-
-import orjson
 
 from transformer.journal import Text
 from transformer.jsonscan import members
-from transformer.parser.jsongrammar import NAME_LIMIT, inside_string
 from transformer.parser.machine import (
-    USUAL_STATES,
-    USUAL_TOKENS,
-    Lexicon,
     Machine,
     Rule,
-    beginnings,
     close_marker,
     drop_token,
     guard,
@@ -38,255 +27,14 @@ from transformer.parser.machine import (
     table,
     text_after,
     then,
-    upto,
 )
 from transformer.parser.opencall import OpenCall
 from transformer.parser.output import Arguments, Complete
+from transformer.parser.pythonspelling import STRINGS, PythonSpelling, State, Token, read
 from transformer.records import Effect
-from transformer.values.literals import python_literal, quote
-
-# -- states and tokens
-
-
-class State(StrEnum):
-    TEXT = auto()
-    MARKED = auto()
-    CALL = auto()
-    VALUE = auto()
-    STRING = auto()
-    QUOTED = auto()
-    LONG_STRING = auto()
-    LONG_QUOTED = auto()
-    OBJECT = auto()
-    OBJECT_STRING = auto()
-    CLOSED = auto()
-    MORE = auto()
-    REJECTED = auto()
-    AFTER = auto()
-    DONE = auto()
-
-
-class Token(StrEnum):
-    TEXT = auto()
-    SPACE = auto()
-    OPEN = auto()
-    CLOSE = auto()
-    BRACKET = auto()
-    END_BRACKET = auto()
-    NAME = auto()
-    KEY = auto()
-    OPENING = auto()
-    CLOSING = auto()
-    COMMA = auto()
-    QUOTE = auto()
-    APOSTROPHE = auto()
-    LONG_QUOTE = auto()
-    LONG_APOSTROPHE = auto()
-    CUT = auto()
-    END = auto()
-
+from transformer.values.literals import missing_python_end, python_or_json, quote
 
 S, T, E = State, Token, Effect
-
-# -- how a dialect spells it
-
-_NAME = rf"[A-Za-z_][\w.:-]{{0,{NAME_LIMIT - 1}}}+\s{{0,8}}"
-# Any word: a parameter may be called like a keyword of Python.
-_KEY = rf"[^\s=(),'\"\[\]{{}}<]{{1,{NAME_LIMIT}}}+\s{{0,8}}"
-_SIGNS: Mapping[str, Token] = {
-    "[": T.BRACKET,
-    "]": T.END_BRACKET,
-    ",": T.COMMA,
-    '"': T.QUOTE,
-    "'": T.APOSTROPHE,
-    '"""': T.LONG_QUOTE,
-    "'''": T.LONG_APOSTROPHE,
-}
-_IN_VALUE = r"'\"\[\](){},"
-# Two quotes are an empty string, unless a third one follows.
-_QUOTES = r'"""|\'\'\'|""(?!["]|\Z)|\'\'(?![\']|\Z)|"(?!"|\Z)|\'(?!\'|\Z)'
-
-
-@dataclass(frozen=True, slots=True)
-class PythonSpelling:
-    """The markers of a dialect of this grammar; a list at the start of a line needs none, if it calls an offered
-    tool.
-    """
-
-    open: tuple[str, ...]
-    close: tuple[str, ...]
-
-    def lexicons(self) -> dict[StrEnum, Lexicon]:
-        """What may stand in each state. Where plain text leads back to prose, all that counts there does."""
-        name = rf"(?P<name>{_NAME})\("
-        return {
-            S.TEXT: self._lexicon(r"\[", close=False),
-            S.MARKED: self._lexicon(rf"{name}|[\[\]{{]", _NAME, r"\s*+\S"),
-            S.CALL: self._lexicon(rf"(?P<key>{_KEY})=|\)|\[", _KEY, r"\s*+\S"),
-            S.VALUE: self._lexicon(
-                rf"{_QUOTES}|[\[\](){{}},]", r"\"{1,2}|'{1,2}", upto(f"{self._set}{_IN_VALUE}").pattern
-            ),
-            S.STRING: inside_string('"'),
-            S.QUOTED: inside_string("'"),
-            S.LONG_STRING: _inside_long('"'),
-            S.LONG_QUOTED: _inside_long("'"),
-            S.OBJECT: self._lexicon(r'["{}]', "", upto(f'{self._set}"{{}}').pattern),
-            S.OBJECT_STRING: inside_string('"'),
-            S.CLOSED: self._lexicon(rf"{name}|[\[\],]", _NAME, r"\s*+\S"),
-            S.MORE: self._lexicon(rf"{name}|[\[\]{{,]", _NAME, r"\s*+\S"),
-            S.REJECTED: self._lexicon(rf"{name}|[\[\]{{,]", _NAME, r"\s*+\S"),
-            S.AFTER: self._lexicon(r"\["),
-            S.DONE: self._lexicon(r"\["),
-        }
-
-    @property
-    def _set(self) -> str:
-        return "".join(sorted({re.escape(word[0]) for word in (*self.open, *self.close)}))
-
-    def _lexicon(self, own: str, begun: str = "", starts: str = "", close: bool = True) -> Lexicon:
-        markers = (*self.open, *(self.close if close else ()))
-        whole = [f"(?P<open>{_any(self.open)})", f"(?P<close>{_any(self.close)})" if close else "", own]
-        halves = [beginnings(*markers), begun]
-        found = re.compile(starts) if starts else upto(f"{self._set}\\[")
-        return Lexicon(
-            found,
-            re.compile("|".join(filter(None, whole))),
-            re.compile(rf"(?:{'|'.join(filter(None, halves))})\Z"),
-        )
-
-    def leftover(self, m: Machine, rest: str) -> StrEnum:
-        """What the beginning of a token is at the end of the answer."""
-        if m.call is not None:
-            return T.TEXT if m.state in _STRINGS else T.CUT
-        half = len(rest) > 1 and any(close.startswith(rest) for close in self.close)
-        return T.CUT if half and m.state in (S.MORE, S.AFTER) else T.TEXT
-
-    def words(self) -> tuple[Mapping[Any, str], Mapping[Any, str], Mapping[Any, str]]:
-        """What states and tokens are, and what a state waits for."""
-        states = {
-            **USUAL_STATES,
-            S.MARKED: "after a marker or the bracket of a list, before a call",
-            S.CALL: "inside the parentheses of a call, before an argument",
-            S.VALUE: "in the value of an argument, outside of its strings",
-            S.STRING: "in a string between quotation marks",
-            S.QUOTED: "in a string between apostrophes",
-            S.LONG_STRING: "in a string between three quotation marks",
-            S.LONG_QUOTED: "in a string between three apostrophes",
-            S.OBJECT: "in a call as JSON, outside of its strings",
-            S.OBJECT_STRING: "in a string of a call as JSON",
-            S.CLOSED: "after the parenthesis of a call, before what shows that it was one",
-            S.MORE: "between two calls of a list",
-            S.REJECTED: "after a call that stays text",
-        }
-        tokens = {
-            **USUAL_TOKENS,
-            T.OPEN: "the marker that begins calls",
-            T.CLOSE: "the marker that ends calls",
-            T.BRACKET: "an opening bracket",
-            T.END_BRACKET: "a closing bracket",
-            T.NAME: "a name and the parenthesis after it",
-            T.KEY: "the name of an argument",
-            T.OPENING: "an opening parenthesis or brace",
-            T.CLOSING: "a closing parenthesis or brace",
-            T.COMMA: "a comma",
-            T.QUOTE: "a quotation mark",
-            T.APOSTROPHE: "an apostrophe",
-            T.LONG_QUOTE: "three quotation marks",
-            T.LONG_APOSTROPHE: "three apostrophes",
-            T.CUT: "the beginning of a token, cut off by the end of the answer",
-        }
-        waits = {
-            S.MARKED: "a call",
-            S.CALL: "an argument, or the closing parenthesis",
-            S.VALUE: "a comma, or the closing parenthesis",
-            S.OBJECT: "the closing brace",
-            S.CLOSED: "a comma, or the end of the list",
-            **dict.fromkeys(_STRINGS, "the end of the string"),
-        }
-        return states, tokens, waits
-
-
-_STRINGS = (S.STRING, S.QUOTED, S.LONG_STRING, S.LONG_QUOTED, S.OBJECT_STRING)
-
-
-def _any(words: tuple[str, ...]) -> str:
-    return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
-
-
-def _inside_long(sign: str) -> Lexicon:
-    starts = re.compile(rf"(?:[^{sign}\\]++|\\.)*+[{sign}\\]", re.DOTALL)
-    return Lexicon(starts, re.compile(sign * 3), re.compile(rf"(?:{sign}{{1,2}}|\\)\Z"))
-
-
-def read(match: re.Match[str]) -> tuple[StrEnum, str]:
-    kind, text = match.lastgroup, match[0]
-    if kind in ("name", "key"):
-        return Token(kind), match[kind].strip()
-    if kind is not None:
-        return Token(kind), ""
-    if text in ('""', "''"):
-        return T.TEXT, ""
-    return _SIGNS.get(text) or (T.OPENING if text in "({" else T.CLOSING), text
-
-
-# -- values
-
-_STRING_OR_WORD = re.compile(
-    r"\"\"\".*?\"\"\"|'''.*?'''|\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|\b(?:true|false|null)\b", re.DOTALL
-)
-_WORDS = {"true": "True", "false": "False", "null": "None"}
-
-
-def as_json(text: str) -> str | None:
-    """The JSON of a literal: JSON as it is written, else what Python reads; None where it is not one."""
-    bare = text.strip()
-    try:
-        orjson.loads(bare)
-        return bare
-    except orjson.JSONDecodeError:
-        pass
-    for candidate in (bare, _STRING_OR_WORD.sub(_pythonic, bare)):
-        written = python_literal(f"[{candidate}]", ["array"])
-        items = None if written is None else orjson.loads(written)
-        if written is not None and isinstance(items, list) and len(items) == 1:
-            return written[1:-1]
-    return None
-
-
-def _pythonic(found: re.Match[str]) -> str:
-    """JSON's words as Python's, and line breaks that may not stand in a string as escapes."""
-    text = found[0]
-    if text in _WORDS or text[:3] in ('"""', "'''"):
-        return _WORDS.get(text, text)
-    return text.replace("\n", "\\n").replace("\r", "\\r")
-
-
-_QUOTE = re.compile(r"""\"{3}|'{3}|"|'""")
-_CLOSES = {"(": ")", "[": "]", "{": "}"}
-
-
-def missing_end(text: str) -> str:
-    """The quotes and brackets that are open at the end of a text."""
-    stack, string, at = [], "", 0
-    while at < len(text):
-        if text[at] == "\\" and string:
-            at += 2
-            continue
-        quotes = _QUOTE.match(text, at)
-        if string:
-            ended = text.startswith(string, at)
-            at += len(string) if ended else 1
-            string = "" if ended else string
-        elif quotes is not None:
-            string = quotes[0]
-            at += len(string)
-        else:
-            if text[at] in _CLOSES:
-                stack.append(_CLOSES[text[at]])
-            elif stack and text[at] == stack[-1]:
-                stack.pop()
-            at += 1
-    return string + "".join(reversed(stack))
 
 
 class _JsonCall(NamedTuple):
@@ -369,7 +117,7 @@ class PythonCall(OpenCall):
     def _json(self, m: Machine, key: str) -> str:
         """A value that is not a literal, such as the name of a variable, goes on as the text that it is."""
         text, start = self.arguments[key]
-        written = as_json(text)
+        written = python_or_json(text)
         if written is None:
             m.found("value-not-of-type", start, start + len(text), parameter=key, wanted="literal")
             return quote(text.strip())
@@ -430,7 +178,7 @@ def is_repairable(m: Machine, name: str) -> bool:
         return False
     value = str(call.value)
     given = {*call.arguments, call.key}
-    return set(tool.required) <= given and as_json(value + missing_end(value)) is not None
+    return set(tool.required) <= given and python_or_json(value + missing_python_end(value)) is not None
 
 
 @guard("it closes the call's parenthesis")
@@ -544,7 +292,7 @@ def complete_unended(m: Machine, text: str, name: str) -> None:
 def repair(m: Machine, text: str, name: str) -> None:
     """The answer ended in a value: it ends with what is open in it, and so does the call."""
     call: PythonCall = m.call
-    missing = missing_end(str(call.value))
+    missing = missing_python_end(str(call.value))
     m.found("repaired-call", call.start, m.pos, tool=call.name, closing=f"{missing})")
     call.value.append(missing)
     call.commit(m)
@@ -643,7 +391,7 @@ TRANSITIONS = table(
                 Rule(state, E.ARGUMENT, data, "inside a string everything is data"),
             )
             for state, end in zip(
-                _STRINGS[:4], (T.QUOTE, T.APOSTROPHE, T.LONG_QUOTE, T.LONG_APOSTROPHE), strict=True
+                STRINGS[:4], (T.QUOTE, T.APOSTROPHE, T.LONG_QUOTE, T.LONG_APOSTROPHE), strict=True
             )
         },
         S.OBJECT: (

@@ -7,19 +7,13 @@ is a `Spelling`; the states, the tokens and the table are these, without what th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from enum import StrEnum, auto
-from functools import cached_property
+from enum import StrEnum
 from typing import Any
 
 from transformer.journal import Text
 from transformer.jsonscan import JsonScanner, missing_end
 from transformer.parser.machine import (
-    USUAL_STATES,
-    USUAL_TOKENS,
     Block,
-    Lexicon,
     Machine,
     Rule,
     guard,
@@ -30,12 +24,9 @@ from transformer.parser.machine import (
     table,
     text_after,
     then,
-    upto,
 )
-from transformer.parser.markers import Marker, Part, begun_pattern, token_pattern, word
 from transformer.parser.mending import is_object
 from transformer.parser.tagcall import (
-    AS_LINES,
     Split,
     TagCall,
     close_example,
@@ -58,222 +49,10 @@ from transformer.parser.tagcall import (
     tell_repaired,
     unwrapped,
 )
+from transformer.parser.tagspelling import Spelling, State, Token, spelling_of
 from transformer.records import Effect
-from transformer.values.reading import Kind, Reading
-
-# -- states and tokens
-
-
-class State(StrEnum):
-    TEXT = auto()
-    WRAPPER = auto()
-    CALL = auto()
-    VALUE = auto()
-    CLOSED = auto()
-    UNCLOSED = auto()
-    EXAMPLE = auto()
-    EXAMPLE_CLOSED = auto()
-    JSON = auto()
-    AFTER = auto()
-    DONE = auto()
-
-
-class Token(StrEnum):
-    TEXT = auto()
-    SPACE = auto()
-    WRAPPER = auto()
-    CALL = auto()
-    PARAMETER = auto()
-    IRREGULAR = auto()
-    REST = auto()
-    INLINE = auto()
-    JSON = auto()
-    CLOSE_PARAMETER = auto()
-    CLOSE_CALL = auto()
-    CLOSE_WRAPPER = auto()
-    END = auto()
-
 
 S, T, E = State, Token, Effect
-
-# -- how a dialect spells it
-
-
-def untyped(tag: str) -> Kind:
-    """The tag says nothing about its value."""
-    return ""
-
-
-@dataclass(frozen=True)
-class Spelling:
-    """The markers of a dialect of this grammar, and how it reads what stands between them.
-
-    A call counts without its wrapper if its tool was offered; with `bare`, any call does. With `quoted`, names
-    may stand in quotation marks, which are no part of them. `irregular` is a
-    parameter's tag of which a part is missing or doubled, `rest` one whose beginning is missing altogether,
-    `inline` one with its value inside; `regular` writes a tag as it should be. With `on_one_line`, parameters
-    follow each other without a newline, so that a missing closing tag shows in the middle of a line. With
-    `json`, a call may have one JSON object instead of parameters. `kind` tells what a parameter's tag says about
-    the type of its value. `closers` are the closing tags of a call and of its parameters in the way in which this
-    call's own tag is written, where there are several ways.
-    """
-
-    call: Marker
-    parameter: Marker
-    close_call: Marker
-    close_parameter: Marker
-    wrapper: Marker | None = None
-    close_wrapper: Marker | None = None
-    irregular: Marker | None = None
-    rest: Marker | None = None
-    inline: Marker | None = None
-    json: bool = False
-    bare: bool = False
-    quoted: bool = False
-    on_one_line: bool = False
-    reading: Reading = AS_LINES
-    wrappers: tuple[str, ...] = ()  # parameters that may hold all arguments
-    regular: Callable[[str], str] = str
-    kind: Callable[[str], Kind] = untyped
-    closers: Callable[[str], tuple[str, str]] | None = None
-
-    @cached_property
-    def markers(self) -> Mapping[StrEnum, Part]:
-        """Every token that is a marker, in the order in which they are tried."""
-        found = {
-            T.WRAPPER: self.wrapper,
-            T.CLOSE_PARAMETER: self.close_parameter,
-            T.CLOSE_CALL: self.close_call,
-            T.CLOSE_WRAPPER: self.close_wrapper,
-            T.CALL: self.call,
-            T.PARAMETER: self.parameter,
-            T.IRREGULAR: self.irregular,
-            T.INLINE: self.inline,
-            T.REST: self.rest,
-        }
-        parts: dict[StrEnum, Part] = {token: one.part for token, one in found.items() if one is not None}
-        return {**parts, T.JSON: word("{")} if self.json else parts
-
-    @cached_property
-    def tokens(self) -> tuple[StrEnum, ...]:
-        return tuple(token for token in Token if token in self.markers or token in _ALWAYS)
-
-    def lexicon(self, state: StrEnum) -> Lexicon:
-        """Only between parameters may one begin in the middle, or JSON stand."""
-        left_out = _BETWEEN.get(state, (T.REST, T.JSON))
-        parts = {token: part for token, part in self.markers.items() if token not in left_out}
-        firsts = "".join(dict.fromkeys("".join(part.firsts for part in parts.values())))
-        return Lexicon(
-            upto(firsts),
-            token_pattern({str(token): part for token, part in parts.items()}),
-            begun_pattern(*parts.values()),
-        )
-
-    def read(self, match: re.Match[str]) -> tuple[StrEnum, str]:
-        """The token that a match of the lexicon is, and the name in it."""
-        token = T(str(match.lastgroup))
-        group = f"{token}_name"
-        if group not in match.re.groupindex:
-            return token, ""
-        found = (match[group] or "").strip()
-        if self.quoted and found[:1] in ("'", '"'):
-            found = found[1:-1].strip()
-        return (token if found or token is T.REST else T.TEXT), found
-
-    def holds(self, m: Machine, text: str, start: int) -> bool:
-        """Outside a call only what may begin one is held back, and after one what may belong to it."""
-        if m.call is not None:
-            return True
-        part = text[start:]
-        if m.state is S.AFTER and self._closing.match(part):
-            return True
-        if self.wrapper is not None and self._wrapping.match(part):
-            return True
-        if not self._calling.match(part):
-            return False
-        if m.wrapped or self.bare:
-            return True
-        before, after = self._around
-        head = before.match(part)
-        if head is None:
-            return True
-        named = part[head.end() :]
-        bare = named[1:] if named[:1] in ("'", '"') else named
-        return any(
-            known.startswith(bare)
-            or (bare.startswith(known) and after.match(bare[len(known) :].lstrip("\"'")))
-            for known in m.choice.tools
-        )
-
-    @cached_property
-    def _closing(self) -> re.Pattern[str]:
-        closers = [self.markers[token] for token in (T.CLOSE_CALL, T.CLOSE_WRAPPER) if token in self.markers]
-        return begun_pattern(*closers)
-
-    @cached_property
-    def _wrapping(self) -> re.Pattern[str]:
-        return begun_pattern(self.markers[T.WRAPPER])
-
-    @cached_property
-    def _calling(self) -> re.Pattern[str]:
-        return begun_pattern(self.markers[T.CALL])
-
-    @cached_property
-    def _around(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
-        return self.call.around_name()
-
-    def closing_tags(self, tag: str) -> tuple[str, str]:
-        """Those of a call with this tag, and of its parameters."""
-        return self.closers(tag) if self.closers else (self.close_call.shown, self.close_parameter.shown)
-
-    def words(self) -> tuple[Mapping[Any, str], Mapping[Any, str], Mapping[Any, str]]:
-        """What states and tokens are, and what a state waits for."""
-        call, end, value_end = self.call.shown, self.close_call.shown, self.close_parameter.shown
-        states = {
-            **USUAL_STATES,
-            S.WRAPPER: f"after {self.wrapper.shown if self.wrapper else ''}, waiting for a call",
-            S.CALL: f"after {call}, before its first parameter",
-            S.CLOSED: f"after {value_end}, which ends the value if a parameter or {end} follows",
-            S.UNCLOSED: f"after {end} with the parameter still open: the call's end, or data",
-            S.EXAMPLE: "inside a value, in an example of a call",
-            S.EXAMPLE_CLOSED: f"in such an example, after {value_end}",
-            S.JSON: "inside a JSON object that stands for all parameters",
-        }
-        tokens = {
-            **USUAL_TOKENS,
-            T.WRAPPER: "the wrapper's tag",
-            T.CALL: "a call's tag",
-            T.PARAMETER: "a parameter's tag",
-            T.IRREGULAR: "a parameter's tag with a part missing or doubled",
-            T.REST: "a parameter's tag without its beginning",
-            T.INLINE: "a parameter with its value inside the tag",
-            T.JSON: "the beginning of a JSON object",
-            T.CLOSE_PARAMETER: "a parameter's closing tag",
-            T.CLOSE_CALL: "the call's closing tag",
-            T.CLOSE_WRAPPER: "the wrapper's closing tag",
-        }
-        waits = {
-            S.WRAPPER: call,
-            S.CALL: f"a parameter or {end}",
-            S.VALUE: "the tag that closes the parameter",
-            S.CLOSED: "what follows the closing tag: a parameter, or the call's end",
-            S.UNCLOSED: f"what follows {end}",
-            S.EXAMPLE: "the end of the example",
-            S.EXAMPLE_CLOSED: "the end of the example",
-            S.JSON: end,
-        }
-        return states, tokens, waits
-
-
-_ALWAYS = frozenset({T.TEXT, T.SPACE, T.END})
-_BETWEEN: Mapping[StrEnum, tuple[StrEnum, ...]] = {S.CALL: (), S.CLOSED: (T.JSON,)}
-
-
-def _spelling(m: Machine) -> Spelling:
-    spelling = m.dialect.spelling
-    assert isinstance(spelling, Spelling)
-    return spelling
-
 
 # -- guards
 
@@ -282,7 +61,7 @@ def _spelling(m: Machine) -> Spelling:
 def can_start(m: Machine, name: str) -> bool:
     if m.tool(name) is not None or _run_together(m, name) is not None:
         return True
-    return (m.wrapped or _spelling(m).bare) and m.choice.policy.unknown_tools != "text"
+    return (m.wrapped or spelling_of(m).bare) and m.choice.policy.unknown_tools != "text"
 
 
 @guard("the tool was not offered, and its tag stands in the middle of a line")
@@ -298,7 +77,7 @@ def is_run_together(m: Machine, name: str) -> bool:
 
 def _run_together(m: Machine, name: str) -> tuple[str, str] | None:
     """The tool and the parameter, the longest tool first."""
-    if _spelling(m).rest is None:
+    if spelling_of(m).rest is None:
         return None
     for tool in sorted(m.choice.tools.values(), key=lambda tool: len(tool.name), reverse=True):
         key = name.removeprefix(tool.name)
@@ -376,14 +155,14 @@ def may_end_json(m: Machine, name: str) -> bool:
 
 def begin_wrapper(m: Machine, text: str, name: str) -> None:
     m.wrapped = True
-    m.call = TagCall(m, "", m.pos - len(text), call_closer=_spelling(m).close_call.shown)
+    m.call = TagCall(m, "", m.pos - len(text), call_closer=spelling_of(m).close_call.shown)
     m.call.add(text)
 
 
 def begin_call(m: Machine, text: str, name: str) -> None:
     """The call takes in its wrapper, if there was one."""
     wrapper: TagCall | None = m.call
-    spelling = _spelling(m)
+    spelling = spelling_of(m)
     call_closer, closer = spelling.closing_tags(text)
     m.call = TagCall(
         m,
@@ -408,7 +187,7 @@ def not_a_wrapper(m: Machine, text: str, name: str) -> None:
 def not_a_parameter(m: Machine, text: str, name: str) -> None:
     """A call merely named in prose, or one whose parameter cannot be read."""
     call: TagCall = m.call
-    parameter = _spelling(m).parameter
+    parameter = spelling_of(m).parameter
     tag = text.lstrip()
     begun = re.match(parameter.parts[0].whole, tag)
     if begun is not None:
@@ -421,7 +200,7 @@ def not_a_parameter(m: Machine, text: str, name: str) -> None:
 def open_parameter(m: Machine, text: str, name: str) -> None:
     call: TagCall = m.call
     call.add(text)
-    call.open(m, name, _spelling(m).kind(text))
+    call.open(m, name, spelling_of(m).kind(text))
     call.key_start = m.pos - len(text)
 
 
@@ -439,7 +218,7 @@ def mend_parameter(m: Machine, text: str, name: str) -> None:
 
 
 def _tell_mended(m: Machine, tag: str, key: str) -> None:
-    written, wanted = tag.strip(), _spelling(m).regular(key)
+    written, wanted = tag.strip(), spelling_of(m).regular(key)
     m.found("repaired-tag", m.pos - len(tag), m.pos, parameter=key, written=written, wanted=wanted)
 
 
@@ -466,7 +245,7 @@ def split_value(m: Machine, text: str, name: str) -> None:
     call: TagCall = m.call
     end = call.region.size
     call.add(text)
-    call.splits.append(Split(name, end, call.region.size, _spelling(m).kind(text)))
+    call.splits.append(Split(name, end, call.region.size, spelling_of(m).kind(text)))
 
 
 def data_after_all(m: Machine, text: str, name: str) -> None:
@@ -544,7 +323,7 @@ def more_json(m: Machine, text: str, name: str) -> None:
 
 def complete_json(m: Machine, text: str, name: str) -> None:
     call: TagCall = m.call
-    call.arguments.body = unwrapped(str(call.region).strip(), call.tool, _spelling(m).wrappers)
+    call.arguments.body = unwrapped(str(call.region).strip(), call.tool, spelling_of(m).wrappers)
     call.add(text)
     call.deliver(m, m.pos)
 

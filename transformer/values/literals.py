@@ -204,3 +204,61 @@ def _end(text: str, name: str, start: int) -> int:
                 return end
             depth = 1
     return -1
+
+
+_STRING_OR_WORD = re.compile(
+    r"\"\"\".*?\"\"\"|'''.*?'''|\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|\b(?:true|false|null)\b", re.DOTALL
+)
+_WORDS = {"true": "True", "false": "False", "null": "None"}
+
+
+def python_or_json(text: str) -> str | None:
+    """The JSON of a literal: JSON as it is written, else what Python reads; None where it is not one."""
+    bare = text.strip()
+    try:
+        orjson.loads(bare)
+        return bare
+    except orjson.JSONDecodeError:
+        pass
+    for candidate in (bare, _STRING_OR_WORD.sub(_pythonic, bare)):
+        written = python_literal(f"[{candidate}]", ["array"])
+        items = None if written is None else orjson.loads(written)
+        if written is not None and isinstance(items, list) and len(items) == 1:
+            return written[1:-1]
+    return None
+
+
+def _pythonic(found: re.Match[str]) -> str:
+    """JSON's words as Python's, and line breaks that may not stand in a string as escapes."""
+    text = found[0]
+    if text in _WORDS or text[:3] in ('"""', "'''"):
+        return _WORDS.get(text, text)
+    return text.replace("\n", "\\n").replace("\r", "\\r")
+
+
+_QUOTE = re.compile(r"""\"{3}|'{3}|"|'""")
+_CLOSES = {"(": ")", "[": "]", "{": "}"}
+
+
+def missing_python_end(text: str) -> str:
+    """The quotes and brackets that are open at the end of a text."""
+    stack, string, at = [], "", 0
+    while at < len(text):
+        if text[at] == "\\" and string:
+            at += 2
+            continue
+        quotes = _QUOTE.match(text, at)
+        if string:
+            ended = text.startswith(string, at)
+            at += len(string) if ended else 1
+            string = "" if ended else string
+        elif quotes is not None:
+            string = quotes[0]
+            at += len(string)
+        else:
+            if text[at] in _CLOSES:
+                stack.append(_CLOSES[text[at]])
+            elif stack and text[at] == stack[-1]:
+                stack.pop()
+            at += 1
+    return string + "".join(reversed(stack))

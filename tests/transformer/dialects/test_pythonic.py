@@ -14,8 +14,8 @@ from tests.support.cuts import check_every_split, run
 from tests.support.streams import stream_of
 from transformer import Delta, write_call
 from transformer.jsonscan import parsed
-from transformer.parser.pythongrammar import as_json
 from transformer.request.offer import json_of
+from transformer.values.literals import python_or_json
 
 B = ("read", '{"path":"b"}')
 FREE = ("free", "{}")
@@ -128,7 +128,7 @@ VALUES = {
 
 @pytest.mark.parametrize(("written", "wanted"), VALUES.items())
 def test_values(written: str, wanted: str | None) -> None:
-    assert as_json(written) == wanted
+    assert python_or_json(written) == wanted
     if wanted is not None and not written.startswith("1,"):
         check("pythonic", (f"[free(a={written}, b=1)]", "", [("free", f'{{"a":{wanted},"b":1}}')], []))
 

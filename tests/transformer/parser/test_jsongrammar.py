@@ -15,7 +15,7 @@ from tests.support.streams import stream_of
 from tests.support.tiers import each, some
 from transformer import DIALECTS, Delta, write_call
 from transformer.jsonscan import parsed
-from transformer.parser.jsongrammar import JsonSpelling
+from transformer.parser.jsonspelling import JsonSpelling
 from transformer.request.offer import json_of
 
 SPELLED = [name for name, dialect in DIALECTS.items() if isinstance(dialect.spelling, JsonSpelling)]

@@ -570,10 +570,7 @@ KIMI_K2 = Dialect(
     name="kimi-k2",
     summary="<|tool_call_begin|>functions.name:0<|tool_call_argument_begin|>{json}<|tool_call_end|>",
     policy=Policy(
-        tools="template",
-        calls="all",
         arguments="stream",
-        after_call="keep",
         in_think="call",  # the model ends its thoughts with a call
         channels=("content", "reasoning"),
     ).over(USUAL),

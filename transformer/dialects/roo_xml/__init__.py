@@ -659,13 +659,7 @@ def taken(name: str) -> str:
 ROO_XML = Dialect(
     name="roo-xml",
     summary="<tool><parameter>value</parameter></tool>, as RooCode, Cline and XML prompts have it",
-    policy=Policy(
-        tools="inject",
-        calls="first",
-        arguments="whole",
-        after_call="drop",
-        channels=("content",),
-    ).over(USUAL),
+    policy=Policy(tools="inject", calls="first", after_call="drop").over(USUAL),
     states=tuple(State),
     tokens=tuple(Token),
     transitions=TRANSITIONS,
