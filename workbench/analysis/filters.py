@@ -14,17 +14,19 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import translate
+from pathlib import Path
 from typing import Any
 
 from transformer.answer.observations import OBSERVED, choices_of, text_in
 from transformer.dialects import DIALECTS
 from transformer.findings import CATALOGUE
 from transformer.frontends import FRONTENDS
-from workbench.analysis.verdicts import Kind, Verdict
+from workbench.analysis.verdicts import Kind, Verdict, facts_of_row, verdict
 from workbench.errors import UserError
 from workbench.library.query import parse_moment
 from workbench.library.summary import Row
 from workbench.replay.player import Player
+from workbench.tape.format import read_tape
 from workbench.tape.recipe import chat_request
 
 Test = Callable[[Row, Verdict], bool]
@@ -43,6 +45,7 @@ TEXTS: Mapping[str, Callable[[Row, Verdict], Iterable[str | None]]] = {
     "id": lambda row, _: (row.id, row.resend_of),
     "try": lambda row, _: (row.try_id,),
     "prompt": lambda row, _: (row.prompt,),
+    "tool": lambda row, _: row.tools,
     "error": lambda row, _: (row.error, row.problem),
 }
 NUMBERS: Mapping[str, Callable[[Row], float | None]] = {
@@ -159,6 +162,17 @@ class Filter:
     def matches_tape(self, player: Player) -> bool:
         """The conditions that only the tape can decide."""
         return all(term.tape(player) != term.negated for term in self.terms if term.tape is not None)
+
+
+def fits_exchange(wanted: Filter, row: Row, library: Path) -> bool:
+    """By the index, and where that cannot tell, by the tape, which is read for it."""
+    found = wanted.matches(row, verdict(facts_of_row(row)))
+    if found is None:
+        tape = read_tape(library / row.path)
+        player = Player(tape.header)
+        player.add(tape.lines)
+        return wanted.matches_tape(player)
+    return found
 
 
 def parse(text: str, now: float | None = None) -> Filter:

@@ -8,20 +8,24 @@ import sqlite3
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from rich.cells import cell_len, set_cell_size
 
 from transformer.findings import CATALOGUE
+from workbench.analysis.filters import Filter as Condition
+from workbench.analysis.filters import FilterError, fits_exchange, parse
 from workbench.analysis.verdicts import SIGNS, Verdict, facts_of_row, verdict
 from workbench.cli.output import Painted, write, write_painted
 from workbench.config.reading import read_settings
 from workbench.config.settings import Flags
 from workbench.errors import UserError
-from workbench.library.index import rebuild
+from workbench.library.index import fill_in, rebuild
 from workbench.library.query import Filter, Library, parse_moment
 from workbench.library.summary import Level, Row
 from workbench.library.tapefiles import TAPES
@@ -41,14 +45,21 @@ def library_list(
     state: State | None = None,
     limit: int = 50,
     as_json: bool = False,
+    where: str = "",
 ) -> int:
-    """Print the newest tapes: a table, or one JSON object a line. A `limit` of 0 means all of them."""
+    """Print the newest tapes: a table, or one JSON object a line. A `limit` of 0 means all of them; `where`
+    is a filter as the list of the screen has it."""
     if limit < 0:
         raise UserError("--limit is a number of tapes, 0 for all of them")
     moment = None if since is None else parse_moment(since, time.time())
     wanted = Filter(model, upstream, dialect, session, finding=finding, state=state, since=moment)
+    condition = _condition(where)
     with Library(library_folder(library)) as opened:
-        rows = opened.rows(wanted, limit + 1 if limit else None)
+        if opened.unfilled():
+            _fill_in(opened.folder)
+        found = opened.rows(wanted, limit + 1 if limit and not condition.terms else None)
+        fitting = (row for row in found if fits_exchange(condition, row, opened.folder))
+        rows = list(islice(fitting, limit + 1 if limit else None))
     shown = rows[:limit] if limit else rows
     if as_json:
         lines = (json_text(_as_json(row, opened.folder)) + "\n" for row in shown)
@@ -56,10 +67,27 @@ def library_list(
     elif shown:
         write_painted(tape_table(shown, _width()))
     if not shown:
-        say("there are no tapes yet" if wanted == Filter() else "no tape fits all of these conditions")
+        say(
+            "there are no tapes yet"
+            if wanted == Filter() and not where
+            else "no tape fits all of these conditions"
+        )
     elif len(rows) > len(shown):
         say(f"these are the newest {limit}; --limit 0 lists them all")
     return 0
+
+
+def _condition(where: str) -> Condition:
+    try:
+        return parse(where)
+    except FilterError as error:
+        raise UserError(error.message) from None
+
+
+def _fill_in(folder: Path) -> None:
+    """What an older version did not write into the index. One that cannot be written is shown as it is."""
+    with suppress(sqlite3.Error, OSError):
+        fill_in(folder, _progress)
 
 
 def library_rebuild(library: str | None = None) -> int:
@@ -104,11 +132,14 @@ def _progress(done: int, of: int) -> None:
 # -- the table
 
 _RIGHT = frozenset(("ttfb", "took", "chunks", "calls", "tokens"))
-_LEAST = {"model": 12, "verdict": 20, "finding": 12, "dialect": 7, "status": 13, "session": 8, "chat": 8}
+_LEAST = {
+    "model": 12, "verdict": 20, "finding": 12, "dialect": 7, "status": 13, "session": 8, "chat": 8,
+    "tools": 8, "asked": 16,
+}  # fmt: skip
 # What goes first where even that does not fit. Time, status and id stay: without them a row is of no use.
 _SPARE = (
-    "path", "chat", "session", "ttfb", "chunks", "tokens", "finding", "dialect", "calls", "took", "model",
-    "verdict",
+    "path", "chat", "asked", "session", "ttfb", "chunks", "tokens", "finding", "dialect", "calls", "took",
+    "tools", "model", "verdict",
 )  # fmt: skip
 _GAP = "  "
 _COLOURS: Mapping[Level, str] = {"error": "red", "warning": "yellow", "info": "cyan", "good": "green"}
@@ -118,8 +149,9 @@ def tape_table(rows: Sequence[Row], width: int | None) -> Iterator[list[Painted]
     """Lines of cells; `width` None means as wide as they are."""
     judged = [verdict(facts_of_row(row)) for row in rows]
     cells = [_cells(row, said) for row, said in zip(rows, judged, strict=True)]
-    if not any(row.chat for row in rows):  # most upstreams keep none
-        cells = [{name: text for name, text in row.items() if name != "chat"} for row in cells]
+    # Most upstreams keep no chat, and many answers call nothing.
+    empty = {name for name in ("chat", "tools", "asked") if not any(getattr(row, name) for row in rows)}
+    cells = [{name: text for name, text in row.items() if name not in empty} for row in cells]
     widths = _widths(cells, width)
     yield [Painted(_joined({name: name for name in widths}, widths))]
     for said, texts in zip(judged, cells, strict=True):
@@ -177,8 +209,10 @@ def _cells(row: Row, said: Verdict) -> dict[str, str]:
         "took": _seconds(row.duration),
         "chunks": str(row.chunks),
         "calls": str(row.calls),
+        "tools": ", ".join(row.tools) or "–",
         "tokens": _tokens(row),
         "verdict": f"{SIGNS[said.level]} {said.sentence}",
+        "asked": _asked(row),
         "finding": _finding(row),
         "session": row.session or "–",
         "chat": row.chat or "–",
@@ -207,6 +241,12 @@ def _tokens(row: Row) -> str:
     if row.prompt_tokens is None and row.completion_tokens is None:
         return "–" if row.total_tokens is None else str(row.total_tokens)
     return f"{row.prompt_tokens or 0}+{row.completion_tokens or 0}"
+
+
+def _asked(row: Row) -> str:
+    """The user's words, or a tool's result after the tool's name."""
+    words = (row.asked or "")[:80] or "–"
+    return f"{row.asked_by} → {words}" if row.asked_by else words
 
 
 def _finding(row: Row) -> str:

@@ -519,6 +519,14 @@ app.add_typer(library_app, name="library")
 
 @library_app.command("list")
 def library_list_command(
+    where: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FILTER]",
+            help="As in the list of the screen: tool:bash since:2h -has:mark",
+            show_default=False,
+        ),
+    ] = None,
     library: LibraryOption = None,
     model: Annotated[str | None, pattern("--model", "Names may be patterns such as qwen*.")] = None,
     upstream: Annotated[str | None, pattern("--upstream", "Sent to this one.")] = None,
@@ -536,7 +544,17 @@ def library_list_command(
     """The newest tapes first."""
     raise typer.Exit(
         library_list(
-            library, model, upstream, dialect, finding, session, since, state, limit, as_json=as_json
+            library,
+            model,
+            upstream,
+            dialect,
+            finding,
+            session,
+            since,
+            state,
+            limit,
+            as_json=as_json,
+            where=" ".join(where or ()),
         )
     )
 

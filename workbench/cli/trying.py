@@ -14,9 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from workbench.analysis.filters import Filter as Condition
-from workbench.analysis.filters import FilterError, parse
-from workbench.analysis.verdicts import facts_of_row, verdict
+from workbench.analysis.filters import FilterError, fits_exchange, parse
 from workbench.cli.output import write
 from workbench.config.reading import read_settings
 from workbench.config.settings import Flags, Settings
@@ -33,10 +31,8 @@ from workbench.lab.store import Try, create_try, open_try
 from workbench.lab.suite import SUFFIX, TIMES, plan_of, read_suite, write_suite
 from workbench.lab.trials import JOBS, Budget, Ending, Trials, proxy_for
 from workbench.library.query import Library, tape_of
-from workbench.library.summary import Row
 from workbench.proxy.registration import ProxyConnection
 from workbench.recording.redaction import Redaction, check_patterns
-from workbench.replay.player import Player
 from workbench.tape.format import read_tape
 from workbench.tape.recipe import known_dialect
 from workbench.text import json_text, say, visible_line
@@ -189,20 +185,10 @@ def _fitting(library: Path, text: str) -> list[Path]:
     with Library(library) as opened:
         rows = opened.rows()
     asked = [row for row in reversed(rows) if row.kind != "relay" and (row.try_id is None or "try:" in text)]
-    fits = [row for row in asked if _fits(wanted, row, library)]
+    fits = [row for row in asked if fits_exchange(wanted, row, library)]
     if not fits:
         raise UserError(f"no exchange in {library} fits {text!r}")
     return [library / row.path for row in fits]
-
-
-def _fits(wanted: Condition, row: Row, library: Path) -> bool:
-    found = wanted.matches(row, verdict(facts_of_row(row)))
-    if found is None:
-        tape = read_tape(library / row.path)
-        player = Player(tape.header)
-        player.add(tape.lines)
-        return wanted.matches_tape(player)
-    return found
 
 
 def _new_suite(wanted: Wanted, settings: Settings) -> int:

@@ -28,9 +28,13 @@ from workbench.library.tapefiles import (
 from workbench.system import make_private
 from workbench.text import json_text
 
-VERSION = 3
+VERSION = 4
 # What each version added: an older index is brought up to date and keeps its rows.
-_ADDED: Mapping[int, Sequence[str]] = {2: ("try_id TEXT", "prompt TEXT"), 3: ("chat TEXT",)}
+_ADDED: Mapping[int, Sequence[str]] = {
+    2: ("try_id TEXT", "prompt TEXT"),
+    3: ("chat TEXT",),
+    4: ("tools TEXT", "asked TEXT", "asked_by TEXT"),
+}
 _SCHEMA = """
 CREATE TABLE tapes (
     path TEXT PRIMARY KEY, id TEXT NOT NULL, started REAL NOT NULL,
@@ -40,7 +44,7 @@ CREATE TABLE tapes (
     chunks INTEGER NOT NULL, bytes INTEGER NOT NULL, calls INTEGER NOT NULL,
     findings TEXT NOT NULL, level TEXT, lost INTEGER NOT NULL, size INTEGER NOT NULL, marked INTEGER NOT NULL,
     resend_of TEXT, error TEXT, problem TEXT, pid INTEGER, updated REAL NOT NULL,
-    try_id TEXT, prompt TEXT, chat TEXT
+    try_id TEXT, prompt TEXT, chat TEXT, tools TEXT, asked TEXT, asked_by TEXT
 ) WITHOUT ROWID;
 CREATE INDEX tapes_started ON tapes (started);
 CREATE INDEX tapes_id ON tapes (id);
@@ -138,6 +142,22 @@ class Index:
         with _Transaction(self._db):
             self._db.executemany("UPDATE tapes SET state = 'cut' WHERE path = ?", dead)
 
+    def unfilled(self) -> list[str]:
+        """The tapes whose rows an older version wrote, the newest first: what they call is not known yet."""
+        found = self._db.execute(
+            "SELECT path FROM tapes WHERE tools IS NULL AND state != 'running' ORDER BY started DESC"
+        )
+        return [path for (path,) in found]
+
+    def fill(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """What an older version did not write, and nothing else."""
+        values = [_values(row, 0.0) for row in rows]
+        with _Transaction(self._db):
+            self._db.executemany(
+                "UPDATE tapes SET tools = :tools, asked = :asked, asked_by = :asked_by WHERE path = :path",
+                values,
+            )
+
     def paths(self) -> list[tuple[str, str]]:
         """Of all rows, with their states."""
         return self._db.execute("SELECT path, state FROM tapes").fetchall()
@@ -199,7 +219,9 @@ def _values(row: Mapping[str, Any], now: float) -> dict[str, Any]:
     values = {name: _fit(row.get(name), _DEFAULTS.get(name)) for name in COLUMNS}
     found = row.get("findings")
     findings = {str(code): n for code, n in found.items() if _is_int(n)} if isinstance(found, Mapping) else {}
-    return values | {"findings": json_text(findings), "updated": now}
+    called = row.get("tools")
+    tools = [name for name in called if isinstance(name, str)] if isinstance(called, list | tuple) else []
+    return values | {"findings": json_text(findings), "tools": json_text(tools), "updated": now}
 
 
 def _fit(value: Any, default: Any) -> Any:
@@ -280,6 +302,33 @@ def rebuild(library: Path, progress: Callable[[int, int], None] = lambda done, o
     finally:
         index.close()
     return Rebuilt(len(rows), sum(row.get("state") == "damaged" for row in rows))
+
+
+_AT_ONCE = 20  # rows in one transaction: those who look see them come
+
+
+def fill_in(library: Path, progress: Callable[[int, int], None] = lambda done, of: None) -> int:
+    """Read the tapes whose rows an older version wrote, for what it did not write; how many there were."""
+    index = _open(library)
+    try:
+        paths = index.unfilled()
+        for at in range(0, len(paths), _AT_ONCE):
+            progress(at, len(paths))
+            index.fill([_filled(library, path) for path in paths[at : at + _AT_ONCE]])
+        if paths:
+            progress(len(paths), len(paths))
+        return len(paths)
+    finally:
+        index.close()
+
+
+def _filled(library: Path, path: str) -> dict[str, Any]:
+    """A tape that is gone, or cannot be read, gets an empty text: it is not looked for again."""
+    try:
+        found = (library / path).stat()
+    except OSError:
+        return {"path": path}
+    return summarise(library, TapeEntry(path, found.st_size, found.st_mtime, False))
 
 
 def reconcile(library: Path, index: Index) -> list[TapeEntry]:

@@ -118,6 +118,16 @@ class Library:
         with _told(self._file):
             return int(self._db.execute("SELECT count(*) FROM tapes").fetchone()[0])
 
+    def unfilled(self) -> bool:
+        """Whether there are rows that an older version wrote: `fill_in` reads what they lack."""
+        with _told(self._file):
+            return (
+                self._db.execute(
+                    "SELECT 1 FROM tapes WHERE tools IS NULL AND state != 'running' LIMIT 1"
+                ).fetchone()
+                is not None
+            )
+
     def close(self) -> None:
         self._db.close()
 
@@ -156,6 +166,7 @@ def _where(wanted: Filter) -> tuple[str, dict[str, Any]]:
 def _row(values: tuple[Any, ...]) -> Row:
     row = dict(zip(COLUMNS, values, strict=True))
     row["findings"] = json.loads(row["findings"])
+    row["tools"] = tuple(json.loads(row["tools"])) if row["tools"] else ()
     row["stream"] = None if row["stream"] is None else bool(row["stream"])
     row["marked"] = bool(row["marked"])
     if row["state"] == "running" and not is_alive(row["pid"]):

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from transformer.answer.observations import OBSERVED
+from transformer.answer.observations import OBSERVED, calls_in, choices_of, text_in
 from transformer.answer.review import observed
 from transformer.findings import CATALOGUE
 from workbench.errors import UserError
@@ -20,7 +20,7 @@ from workbench.library.retention import RECENT
 from workbench.library.tapefiles import TapeEntry, id_of, is_alive
 from workbench.tape.format import Tape
 from workbench.tape.inputs import Input, convert, load
-from workbench.tape.recipe import Wishes, make_recipe
+from workbench.tape.recipe import Wishes, chat_request, make_recipe
 
 LEVELS = ("info", "warning", "error")
 _KNOWN = {**CATALOGUE, **OBSERVED}
@@ -39,6 +39,8 @@ _TEXTS = (
 _SUMMARY = ("calls", "findings", "error", "lost", "status", "model", "upstream", "session", "total_tokens",
             "prompt_tokens", "completion_tokens")  # fmt: skip
 _LONGEST_TEXT = 1000
+_LONGEST_WORDS = 400  # characters of what was asked: more than a line of a list shows
+_MOST_TOOLS, _LONGEST_NAME = 50, 200
 _LATEST = 1 << 37  # the year 6325; beyond it there are no dates
 _TOKENS = {
     "prompt_tokens": ("prompt_tokens", "input_tokens"),
@@ -88,6 +90,9 @@ class Row:
     try_id: str | None = None  # of the try that sent it
     chat: str | None = None  # the chat that upstream keeps, where it does
     prompt: str | None = None  # the name of the template in that try
+    tools: tuple[str, ...] = ()  # that the answer calls, by name, in order
+    asked: str | None = None  # the last words of the user, or the tool's result that was sent, as it begins
+    asked_by: str | None = None  # the tools whose results they are; None: they are the user's
 
 
 COLUMNS = tuple(column.name for column in fields(Row))
@@ -102,7 +107,44 @@ def columns_of_header(header: Mapping[str, Any]) -> dict[str, Any]:
     columns["stream"] = stream if isinstance(stream, bool) else None
     columns["pid"] = pid if isinstance(pid, int) and 0 < pid < 1 << 31 else None
     columns["started"] = started_of(header) or 0.0
+    columns["asked"], columns["asked_by"] = _asked(header)
     return columns
+
+
+def _asked(header: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """What the client came with: the user's words, or a tool's result and the names of the tools."""
+    request = chat_request(header) if header.get("kind") != "relay" else None
+    messages = (request or {}).get("messages")
+    messages = [one for one in messages if isinstance(one, Mapping)] if isinstance(messages, list) else []
+    while messages and messages[-1].get("role") not in ("user", "tool"):
+        messages.pop()
+    if not messages:
+        return None, None
+    words = _beginning(text_in(messages[-1].get("content")))
+    if messages[-1]["role"] == "user":
+        return words, None
+    first = len(messages)
+    while first and messages[first - 1].get("role") == "tool":
+        first -= 1
+    return words, _named(messages[:first], messages[first:])
+
+
+def _named(before: list[Mapping[str, Any]], results: list[Mapping[str, Any]]) -> str:
+    """The tools whose results these are. Ids may repeat: the last call with an id is the one."""
+    calls = {call.id: call.name for message in before for call in calls_in(message)}
+    names = (calls.get(str(result.get("tool_call_id"))) or "tool" for result in results[:_MOST_TOOLS])
+    return ", ".join(dict.fromkeys(name[:_LONGEST_NAME] for name in names))[:_LONGEST_TEXT]
+
+
+def _beginning(text: str) -> str:
+    """So much of a text as a line can show."""
+    return " ".join(text[: 4 * _LONGEST_WORDS].split())[:_LONGEST_WORDS]
+
+
+def tools_called(answer: object) -> list[str]:
+    """The names of the tools that an answer calls, in order."""
+    names = [call.name for choice in choices_of(answer) for call in choice.calls]
+    return [name[:_LONGEST_NAME] for name in names[:_MOST_TOOLS]]
 
 
 def columns_of_summary(summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,6 +155,8 @@ def columns_of_summary(summary: Mapping[str, Any]) -> dict[str, Any]:
         columns |= {key: count for key, count in counts.items() if count is not None}
     if isinstance(chat := summary.get("chat"), Mapping):
         columns["chat"] = text_of(chat.get("id"))
+    if "answer" in summary:
+        columns["tools"] = tools_called(summary["answer"])
     if not isinstance(columns.get("findings", {}), Mapping):
         del columns["findings"]
     for key in ("calls", "status"):
@@ -189,6 +233,8 @@ def _columns(given: Input, tape: Tape, modified: float) -> dict[str, Any]:
     converts = columns["kind"] != "relay" and columns["state"] != "running"
     if converts and not {"calls", "findings"} & said.keys():
         said |= _converted(given, tape, levels)
+    elif converts and said.get("calls") and "tools" not in said:  # its end line does not have the answer
+        said["tools"] = _converted(given, tape, {}).get("tools", [])
     findings |= said.pop("findings", {})
     found = {"findings": findings, "level": worst_level(findings, levels), "problem": tape.problem}
     return columns | said | found
@@ -223,7 +269,12 @@ def _converted(given: Input, tape: Tape, levels: dict[str, str]) -> dict[str, An
     seen = observed(message, recipe.chat, recipe.dialect, recipe.policy)
     counted = Counter([*(found.code for found in result.findings), *(found.code for found in seen)])
     return columns_of_summary(
-        {"calls": sum(map(len, calls)), "findings": dict(counted), "usage": message.get("usage")}
+        {
+            "calls": sum(map(len, calls)),
+            "findings": dict(counted),
+            "usage": message.get("usage"),
+            "answer": message,
+        }
     )
 
 

@@ -507,7 +507,7 @@ def test_what_is_no_moment(text: str):
 def test_an_index_of_the_first_version_is_brought_up_to_date(tmp_path: Path):
     put(tmp_path, row(1, model="old"))
     db = sqlite3.connect(tmp_path / "library.sqlite")
-    for column in ("try_id", "prompt", "chat"):
+    for column in ("try_id", "prompt", "chat", "tools", "asked", "asked_by"):
         db.execute(f"ALTER TABLE tapes DROP COLUMN {column}")
     db.execute("PRAGMA user_version = 1")
     db.commit()
@@ -517,3 +517,35 @@ def test_an_index_of_the_first_version_is_brought_up_to_date(tmp_path: Path):
     put(tmp_path, row(2, try_id="try-1", prompt="mine"))
     with Library(tmp_path) as library:
         assert [(row.try_id, row.prompt) for row in library.rows()] == [("try-1", "mine"), (None, None)]
+
+
+def test_what_an_older_version_did_not_write_is_read_from_the_tapes(tmp_path: Path, capfdbinary):
+    """The tools that an answer calls, and what was asked: a row of version 3 has neither, its tape has both."""
+    call = {"id": "c1", "function": {"name": "read_file", "arguments": "{}"}}
+    asked = [
+        {"role": "user", "content": "Look\n at it."},
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "1: NOTE"},
+    ]
+    write_tape(tmp_path, "d/1.jsonl", chat(CALL))
+    head = {"request": REQUEST | {"messages": asked}}
+    tape = chat("Done.")
+    write_tape(tmp_path, "d/2.jsonl", Tape({**tape.header, **head}, tape.lines))
+    rebuild(tmp_path)
+    db = sqlite3.connect(tmp_path / "library.sqlite")
+    for column in ("tools", "asked", "asked_by"):
+        db.execute(f"ALTER TABLE tapes DROP COLUMN {column}")
+    db.execute("PRAGMA user_version = 3")
+    db.commit()
+    db.close()
+    with Library(tmp_path) as library:
+        assert library.unfilled() and [row.tools for row in library.rows()] == [(), ()]
+    assert library_list(str(tmp_path), as_json=True, where="tool:read* since:2000-01-01") == 0
+    assert [json.loads(line)["tools"] for line in listed(capfdbinary)] == [["read_file"]]
+    with Library(tmp_path) as library:
+        assert not library.unfilled()
+        assert {(row.tools, row.asked, row.asked_by) for row in library.rows()} == {
+            (("read_file",), None, None), ((), "1: NOTE", "read_file"),
+        }  # fmt: skip
+    with pytest.raises(UserError, match="no key 'tools'"):
+        library_list(str(tmp_path), where="tools:x")
