@@ -520,7 +520,7 @@ def test_an_index_of_the_first_version_is_brought_up_to_date(tmp_path: Path):
 
 
 def test_what_an_older_version_did_not_write_is_read_from_the_tapes(tmp_path: Path, capfdbinary):
-    """The tools that an answer calls, and what was asked: a row of version 3 has neither, its tape has both."""
+    """The tools that an answer calls, and what was asked: a row of version 3 has neither, its tape both."""
     call = {"id": "c1", "function": {"name": "read_file", "arguments": "{}"}}
     asked = [
         {"role": "user", "content": "Look\n at it."},
