@@ -435,7 +435,9 @@ class Choice:
         if self.message is not None:
             self.message.calls[op.call].arguments.append(op.text)
         else:
-            self._whole.setdefault(op.call, JsonScanner()).feed(op.text)
+            if op.call not in self._whole:
+                self._whole[op.call] = JsonScanner()
+            self._whole[op.call].feed(op.text)
         if self.journal.all:
             span = self._span(channel, op.start, op.end)
             self.journal.sent("arguments", self.index, op.text, span, op.call)
