@@ -1,5 +1,5 @@
-"""The server: the process that listens, from its first line on the terminal to the last tape; its socket, its
-protocol and its limits.
+"""The server: the process that listens, from its first line on the terminal to the last tape; and its
+socket.
 """
 
 from __future__ import annotations
@@ -19,25 +19,22 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import httptools
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from workbench.config.settings import Settings, client_url
 from workbench.errors import UserError
 from workbench.proxy.application import Proxy
 from workbench.proxy.control import Control, health
 from workbench.proxy.guard import CONTROL, Guard
+from workbench.proxy.protocol import limited_to
 from workbench.proxy.registration import Registration, register, registered
 from workbench.recording.recorder import Recorder
 from workbench.system import on_signals, run
-
-_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -71,78 +68,6 @@ def _why(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EADDRNOTAVAIL:
         return f"{host} is not an address of this machine"
     return f"cannot listen on {host} port {port}: {error.strerror or error}"
-
-
-class UntilClose(RequestResponseCycle):
-    """For a client that knows HTTP/1.0 alone: no chunks, the body ends where the connection does."""
-
-    async def send(self, message: Any) -> None:
-        self.chunked_encoding = False
-        if message["type"] == "http.response.body":
-            self.expected_content_length = len(message.get("body", b""))  # uvicorn has nothing to complain of
-        await super().send(message)
-
-
-class Http1(HttpToolsProtocol):
-    """Never anything but HTTP/1: the wish for another protocol is ignored, as the standard allows.
-
-    Java's client asks for HTTP/2 with every first request. The parser then stops before the body, and uvicorn
-    would not go on.
-    """
-
-    piece = b""
-
-    def on_headers_complete(self) -> None:
-        super().on_headers_complete()
-        if self.scope.get("http_version") == "1.0" and self.cycle is not None:
-            self.cycle.__class__ = UntilClose
-
-    def data_received(self, data: bytes) -> None:
-        self.piece = data
-        super().data_received(data)
-
-    def _should_upgrade(self) -> bool:
-        return True  # uvicorn leaves everything to the method below
-
-    def handle_websocket_upgrade(self) -> None:
-        """Have the request read anew, without the wish."""
-        if self.scope["method"] == "CONNECT":
-            self.send_400_response("This proxy does not serve other hosts.")
-            return
-        stopped = sys.exception()
-        assert isinstance(stopped, httptools.HttpParserUpgrade)
-        lines = [f"{self.scope['method']} ".encode() + self.url + b" HTTP/1.1"]
-        lines += [b"%b: %b" % pair for pair in self.headers if pair[0] != b"upgrade"]
-        rest = self.piece[stopped.args[0] :]
-        self.parser = httptools.HttpRequestParser(self)
-        self.data_received(b"\r\n".join([*lines, b"", b""]) + rest)
-
-
-def limited_to(most: int) -> type[HttpToolsProtocol]:
-    """A protocol that closes the connection when headers get too long: uvicorn collects all of them before
-    the application sees the first."""
-
-    class Limited(Http1):
-        in_head = False
-        head_bytes = 0
-
-        def on_message_begin(self) -> None:
-            self.in_head, self.head_bytes = True, 0
-            super().on_message_begin()
-
-        def on_headers_complete(self) -> None:
-            self.in_head = False
-            super().on_headers_complete()
-
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            if self.in_head:
-                self.head_bytes += len(data)
-                if self.head_bytes > most:
-                    self.transport.write(_TOO_LARGE)
-                    self.transport.close()
-
-    return Limited
 
 
 _STOPPING = "the workbench is being stopped; the answer ends here"
