@@ -76,7 +76,8 @@ def gate() -> str:
 def test_who_closes_its_half_gets_the_whole_stream(bench: Bench, begun: bool, version: str):
     name = gate()
     events = stream_of(CALL)
-    steps = [HEAD, Send(events[:300]), Gate(name)] if begun else [Gate(name), HEAD, Send(events[:300])]
+    before: list[Step] = [HEAD, Send(events[:300])]
+    steps = [*before, Gate(name)] if begun else [Gate(name), *before]
     with asking(bench, True, [*steps, Send(events[300:]), Finish()], version) as client:
         client.shutdown(socket.SHUT_WR)
         if not begun:
@@ -93,7 +94,8 @@ def test_who_closes_its_half_gets_the_whole_stream(bench: Bench, begun: bool, ve
 @pytest.mark.parametrize("version", ["1.1", "1.0"])
 def test_who_closes_its_half_gets_the_whole_message(bench: Bench, version: str):
     name = gate()
-    steps = [Head(200, JSON, len(WHOLE)), Send(WHOLE[:50]), Gate(name), Send(WHOLE[50:]), Finish()]
+    head = Head(200, JSON, len(WHOLE))
+    steps: list[Step] = [head, Send(WHOLE[:50]), Gate(name), Send(WHOLE[50:]), Finish()]
     with asking(bench, False, steps, version) as client:
         client.shutdown(socket.SHUT_WR)
         wait_for_bytes(client, b"HTT")
