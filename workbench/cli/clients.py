@@ -8,15 +8,11 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from workbench.config.settings import PLAIN
 from workbench.recording.redaction import PLACEHOLDER
 
-Client: TypeAlias = Literal[
-    "opencode", "codex", "claude-code", "qwen-code", "cline", "kilo", "pi", "aider", "continue", "roo",
-    "openai", "ai-sdk", "langchain", "litellm", "curl",
-]  # fmt: skip
 TOKEN_VARIABLE = PLAIN["token"].variable
 PROVIDER = "workbench"
 # They name the variable, or their settings are made from it; the others know only their own settings.

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import typer
 
 from transformer.dialects import find_dialect
+from workbench.cli.choices import Client
 from workbench.cli.clients import (
     INSTRUCTIONS,
     JSON_CLIENTS,
@@ -18,7 +19,6 @@ from workbench.cli.clients import (
     SEVERAL_CALLS,
     TOKEN_VARIABLE,
     WITH_ENVIRONMENT,
-    Client,
     Endpoint,
     JsonClient,
     codex_file,

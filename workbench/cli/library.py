@@ -13,7 +13,7 @@ from dataclasses import asdict
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
@@ -21,6 +21,7 @@ from transformer.findings import CATALOGUE
 from workbench.analysis.filters import Filter as Condition
 from workbench.analysis.filters import FilterError, fits_exchange, parse
 from workbench.analysis.verdicts import SIGNS, Verdict, facts_of_row, verdict
+from workbench.cli.choices import State
 from workbench.cli.output import Painted, write, write_painted
 from workbench.config.reading import read_settings
 from workbench.config.settings import Flags
@@ -30,8 +31,6 @@ from workbench.library.query import Filter, Library, parse_moment
 from workbench.library.summary import Level, Row
 from workbench.library.tapefiles import TAPES
 from workbench.text import json_text, say, visible_line
-
-State: TypeAlias = Literal["running", "done", "eof", "error", "cancelled", "cut", "damaged"]
 
 
 def library_list(

@@ -4,29 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated, Any, NoReturn, get_args
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_args
 
 import typer
 from typer.core import TyperGroup
 
-from transformer.dialects import DEFAULT
 from workbench import __version__
-from workbench.cli.calls import library_calls
-from workbench.cli.clients import Client
-from workbench.cli.config import config, init
-from workbench.cli.connect import connect
-from workbench.cli.dialects import dialects
-from workbench.cli.library import State, library_folder, library_list, library_rebuild
-from workbench.cli.output import on_terminal, write
-from workbench.cli.prompt import Show, prompt
-from workbench.cli.serve import LogOptions, attach, serve, ui
-from workbench.cli.sessions import sessions_delete, sessions_list, sessions_show
-from workbench.cli.transform import Out, transform
-from workbench.config.settings import Flags
+from workbench.cli.choices import DEFAULT_DIALECT, Client, Kind, Out, Show, State
 from workbench.errors import UserError
-from workbench.tape.inputs import Kind
-from workbench.tape.recipe import read_switches
-from workbench.text import say
+
+if TYPE_CHECKING:
+    from workbench.config.settings import Flags
+
+# What a command does stands in a module of its own, which is imported when that command was chosen: `--help`
+# and a misspelt option are answered at once, and `library list` does not wait for the proxy or the screen.
 
 # What decides where the proxy listens and what it talks to; `serve` and `config` take the same.
 UpstreamOption = Annotated[
@@ -34,7 +25,8 @@ UpstreamOption = Annotated[
     typer.Option("--upstream", "-u", metavar="URL|NAME", help="The model server, or one of workbench.toml."),
 ]
 DialectOption = Annotated[
-    str | None, typer.Option("--dialect", "-d", help=f"How its models write calls; default {DEFAULT}.")
+    str | None,
+    typer.Option("--dialect", "-d", help=f"How its models write calls; default {DEFAULT_DIALECT}."),
 ]
 PortOption = Annotated[int | None, typer.Option("--port", "-p", help="Default 8788; 0 takes a free one.")]
 UpstreamKindOption = Annotated[
@@ -88,6 +80,8 @@ class Commands(TyperGroup):
         try:
             return super().main(*args, **more)
         except UserError as error:
+            from workbench.text import say
+
             for line in f"workbench: {error.message}".split("\n"):
                 say(line)
             sys.exit(2)
@@ -105,8 +99,27 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from workbench.cli.output import write
+
         write(f"workbench {__version__}\n".encode())
         raise typer.Exit
+
+
+def _flags(
+    upstream: str | None,
+    dialect: str | None,
+    port: int | None,
+    library: str | None,
+    listen: str | None,
+    token: str | None,
+    switches: list[str] | None,
+    upstream_kind: str | None,
+) -> Flags:
+    from workbench.config.settings import Flags
+    from workbench.tape.recipe import read_switches
+
+    policy = read_switches(switches or [])
+    return Flags(upstream, dialect, port, library, listen, token, policy, upstream_kind)
 
 
 @app.callback(invoke_without_command=True)
@@ -130,9 +143,11 @@ def workbench(
     `workbench demo` shows it without a model.
     """
     if context.invoked_subcommand is None:
-        flags = Flags(
-            upstream, dialect, port, library, listen, token, read_switches(switches or []), upstream_kind
-        )
+        from workbench.cli.output import on_terminal, write
+        from workbench.cli.serve import ui
+        from workbench.config.settings import Flags
+
+        flags = _flags(upstream, dialect, port, library, listen, token, switches, upstream_kind)
         if not on_terminal() and flags == Flags():
             write(f"{context.get_help()}\n".encode())
             raise typer.Exit
@@ -145,6 +160,8 @@ def attach_command(library: LibraryOption = None) -> None:
 
     In a browser: pip install textual-dev, then textual serve "workbench attach".
     """
+    from workbench.cli.serve import attach
+
     raise typer.Exit(attach(library))
 
 
@@ -217,6 +234,8 @@ def transform_command(
     Findings go to standard error. The exit code is 0 when the client can use it, 1 when there was a finding
     of level error, 2 for bad usage or a file that cannot be read.
     """
+    from workbench.cli.transform import transform
+
     raise typer.Exit(transform(file, dialect, tools, switches or [], kind, out, chunk))
 
 
@@ -264,6 +283,8 @@ def prompt_command(
     Sizes, what each tool costs and findings go to standard error. The exit code is 0 when all is well, 1 when
     there was a finding of level error (a template that fails is one), 2 for bad usage or an unreadable file.
     """
+    from workbench.cli.prompt import prompt
+
     raise typer.Exit(prompt(request, dialect, template, switches or [], out, template_only))
 
 
@@ -398,9 +419,9 @@ def serve_command(
     Ctrl-C finishes what is running, a second one ends it at once. Settings can also come from workbench.toml
     and the environment; `workbench config` shows them.
     """
-    flags = Flags(
-        upstream, dialect, port, library, listen, token, read_switches(switches or []), upstream_kind
-    )
+    from workbench.cli.serve import LogOptions, serve
+
+    flags = _flags(upstream, dialect, port, library, listen, token, switches, upstream_kind)
     raise typer.Exit(serve(flags, LogOptions(verbose, quiet, log_file, log_json)))
 
 
@@ -421,9 +442,9 @@ def config_command(
     Flags count more than the environment (WORKBENCH_PORT and so on), that more than workbench.toml in this
     folder (or the file that WORKBENCH_CONFIG names), that more than the defaults. Secrets are never shown.
     """
-    flags = Flags(
-        upstream, dialect, port, library, listen, token, read_switches(switches or []), upstream_kind
-    )
+    from workbench.cli.config import config
+
+    flags = _flags(upstream, dialect, port, library, listen, token, switches, upstream_kind)
     raise typer.Exit(config(flags, as_json))
 
 
@@ -438,6 +459,8 @@ def init_command(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Write a workbench.toml in which every setting is explained."""
+    from workbench.cli.config import init
+
     raise typer.Exit(init(upstream, dialect, force))
 
 
@@ -470,6 +493,8 @@ def connect_command(
     With --write the difference is shown first and a backup is kept. The exit code is 1 when nothing was
     written because nobody said yes.
     """
+    from workbench.cli.connect import connect
+
     raise typer.Exit(connect(client, url, models or [], write_it, yes))
 
 
@@ -484,12 +509,16 @@ JsonLinesOption = Annotated[bool, typer.Option("--json", help="One JSON object a
 def sessions_command(context: typer.Context) -> None:
     """The chats that upstreams of kind qwen-chat keep; without a command they are listed."""
     if context.invoked_subcommand is None:
+        from workbench.cli.sessions import sessions_list
+
         raise typer.Exit(sessions_list(None, False))
 
 
 @sessions_app.command("list")
 def sessions_list_command(library: LibraryOption = None, as_json: JsonLinesOption = False) -> None:
     """List the chats that are remembered, the latest first."""
+    from workbench.cli.sessions import sessions_list
+
     raise typer.Exit(sessions_list(library, as_json))
 
 
@@ -500,6 +529,8 @@ def sessions_show_command(
     as_json: JsonLinesOption = False,
 ) -> None:
     """Show the turns of a chat, with the tape of each."""
+    from workbench.cli.sessions import sessions_show
+
     raise typer.Exit(sessions_show(chat, library, as_json))
 
 
@@ -510,6 +541,8 @@ def sessions_delete_command(
     everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
 ) -> None:
     """Forget chats: their conversations go on in new ones, with all their text."""
+    from workbench.cli.sessions import sessions_delete
+
     raise typer.Exit(sessions_delete(chats or [], library, everything))
 
 
@@ -542,6 +575,8 @@ def library_list_command(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """The newest tapes first."""
+    from workbench.cli.library import library_list
+
     raise typer.Exit(
         library_list(
             library,
@@ -573,12 +608,17 @@ def library_calls_command(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """The calls in all tapes with their arguments and results, the newest first."""
+    from workbench.cli.calls import library_calls
+    from workbench.cli.library import library_folder
+
     raise typer.Exit(library_calls(library_folder(library), tool, session, since, limit, as_json))
 
 
 @library_app.command("rebuild")
 def library_rebuild_command(library: LibraryOption = None) -> None:
     """Make the index anew from the tapes. The exit code is 1 when one of them cannot be read."""
+    from workbench.cli.library import library_rebuild
+
     raise typer.Exit(library_rebuild(library))
 
 
@@ -590,6 +630,8 @@ def dialects_command(
     mermaid: Annotated[bool, typer.Option("--mermaid", help="Draw it as a Mermaid state diagram.")] = False,
 ) -> None:
     """List the dialects, or show the transition table of one."""
+    from workbench.cli.dialects import dialects
+
     raise typer.Exit(dialects(name, mermaid))
 
 
@@ -600,6 +642,8 @@ def main() -> NoReturn:
     except Exception as error:
         if os.environ.get("WORKBENCH_TRACEBACK"):
             raise
+        from workbench.text import say
+
         say(f"workbench: this is a bug in workbench: {type(error).__name__}: {error}")
         say("Please report it; WORKBENCH_TRACEBACK=1 shows where it happened.")
     sys.exit(2)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from transformer.dialects import DIALECTS, EXAMPLE, find_dialect
 from transformer.records import Finding
 from transformer.request.prompt import BUILTIN_TEMPLATES
 from transformer.request.request import transform_request
 from workbench.analysis.requests import CHARACTERS_A_TOKEN, Cost, system_text, tool_costs
+from workbench.cli.choices import Show
 from workbench.cli.output import (
     COLOURS,
     Painted,
@@ -27,8 +28,6 @@ from workbench.rendering import converted
 from workbench.tape.inputs import is_tape, parse_json, read_bytes, read_file, read_input
 from workbench.tape.recipe import Recipe, Wishes, chat_request, known_dialect, make_recipe, read_switches
 from workbench.text import json_text, say
-
-Show: TypeAlias = Literal["body", "system", "diff"]
 
 
 def prompt(

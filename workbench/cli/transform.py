@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from transformer.answer.observations import Observation
 from transformer.answer.review import observed
 from transformer.records import Finding, Record, Span, Transition
+from workbench.cli.choices import Out
 from workbench.cli.output import COLOURS, write
 from workbench.tape.inputs import Chunking, Kind, Result, convert, load, read_json
 from workbench.tape.recipe import Recipe, Wishes, make_recipe, read_switches, read_tools
 from workbench.text import json_text, say
-
-Out: TypeAlias = Literal["sse", "message", "trace"]
 
 
 def transform(

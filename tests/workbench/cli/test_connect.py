@@ -21,7 +21,8 @@ from typer.testing import CliRunner
 
 from tests.support.upstream.answers import whole
 from tests.support.upstream.server import ScriptedUpstream
-from workbench.cli.clients import Client, opencode_file
+from workbench.cli.choices import Client
+from workbench.cli.clients import opencode_file
 from workbench.cli.connect import connect
 from workbench.cli.jsonfile import parse
 from workbench.errors import UserError

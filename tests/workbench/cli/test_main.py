@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from typer.testing import CliRunner
@@ -16,9 +17,12 @@ from tests.support.commands import (
     tape,
 )
 from tests.support.project import ROOT
+from transformer.dialects import DEFAULT
 from transformer.sse import DONE
 from workbench import __version__
+from workbench.cli import choices
 from workbench.cli.main import app
+from workbench.tape import inputs
 
 COMMAND = [sys.executable, "-m", "workbench"]
 
@@ -57,11 +61,43 @@ def test_version_help_and_unknown_commands(run: RunCommand):
     assert run("--upstream", "http://127.0.0.1:1").code == 2
 
 
+IMPORTED_BY_HELP = """
+import sys
+from workbench.cli.main import main
+try:
+    main()
+finally:
+    print(*sys.modules, file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    "args, code", [(["--help"], 0), (["library", "list", "--help"], 0), (["serve", "--prot"], 2)]
+)
+def test_help_and_usage_import_nothing_but_the_command_line(args: list[str], code: int):
+    """What a start costs is measured by `python -m benchmarks start`; this is what makes it cheap."""
+    command = [sys.executable, "-c", IMPORTED_BY_HELP, *args]
+    shown = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert shown.returncode == code
+    imported = shown.stderr.split()
+    ours = {name for name in imported if name.startswith(("transformer", "workbench"))}
+    assert ours == {
+        "workbench", "workbench.cli", "workbench.cli.choices", "workbench.cli.main", "workbench.errors"
+    }  # fmt: skip
+    dear = "aiohttp asyncio httpx jinja2 orjson regex rich sqlite3 ssl starlette textual uvicorn".split()
+    assert not set(dear).intersection(imported)
+
+
+def test_the_words_of_options_are_those_of_the_layers_below():
+    assert choices.DEFAULT_DIALECT == DEFAULT
+    assert get_args(choices.Kind) == get_args(inputs.Kind)
+
+
 def test_a_bug_is_a_message_and_no_traceback(run: RunCommand, monkeypatch: pytest.MonkeyPatch):
     def broken(*_: object) -> int:
         raise KeyError("\x1b[2J")
 
-    monkeypatch.setattr("workbench.cli.main.transform", broken)
+    monkeypatch.setattr("workbench.cli.transform.transform", broken)
     result = run("transform", "x")
     assert result.code == 2
     assert "bug in workbench: KeyError" in result.err
