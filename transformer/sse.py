@@ -53,7 +53,7 @@ class SSEDecoder:
         self._lines: list[tuple[int, int]] = []
         self._name = ""
         self._start = -1
-        self.stray: list[bytes] = []  # lines that are no field of SSE
+        self.stray: list[bytes] = []  # lines that are not a field of SSE
         self.lost = 0  # bytes in such lines
 
     @property

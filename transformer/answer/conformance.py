@@ -44,7 +44,7 @@ RULES: Mapping[str, Rule] = {
     # events
     "check-not-json": Rule(
         "error",
-        "this event is no JSON ({why}): OpenCode stops with an error, openai-python raises JSONDecodeError",
+        "this event is not JSON ({why}): OpenCode stops with an error, openai-python raises JSONDecodeError",
         _STREAM,
     ),
     "check-empty-data": Rule(
@@ -112,7 +112,7 @@ RULES: Mapping[str, Rule] = {
         _PARSER,
     ),
     "check-arguments-json": Rule(
-        "error", "the arguments of {call} are no JSON object: {why}; OpenCode tells the model so", _PARSER
+        "error", "the arguments of {call} are not a JSON object: {why}; OpenCode tells the model so", _PARSER
     ),
     "check-parameter-missing": Rule(
         "warning",
@@ -170,7 +170,7 @@ class Check(Finding):
 
 
 class Tally:
-    """The breaches of one call, or of all that is no call: each rule is told of once, then counted."""
+    """The breaches of one call, or of all that is not a call: each rule is told of once, then counted."""
 
     __slots__ = ("counts",)
 
@@ -314,7 +314,7 @@ def _shape(id: object, function: object, name: object, arguments: object) -> str
         return "the function"
     for value, what in ((id, "the id"), (name, "the name"), (arguments, "the arguments")):
         if not isinstance(value, str | None):
-            return f"{what} that is no string"
+            return f"{what} that is not a string"
     return ""
 
 
@@ -360,13 +360,13 @@ class ChoiceCheck:
         if calls is None:
             return
         if not isinstance(calls, list):
-            yield from self.breach("check-call-shape", event, what="tool_calls that are no list")
+            yield from self.breach("check-call-shape", event, what="tool_calls that are not a list")
             return
         for entry in calls:
             if isinstance(entry, Mapping):
                 yield from self._call(entry, event)
             else:
-                yield from self.breach("check-call-shape", event, what="a call that is no object")
+                yield from self.breach("check-call-shape", event, what="a call that is not an object")
 
     def _order(self, delta: Mapping[str, Any], event: Event) -> Iterator[Check]:
         role = delta.get("role")
@@ -509,7 +509,7 @@ class Conformance:
         if problem is not None:
             yield from self._breach("check-not-json", event, why=short(problem))
         elif not isinstance(value, dict):
-            yield from self._breach("check-event-shape", event, what="JSON that is no object")
+            yield from self._breach("check-event-shape", event, what="JSON that is not an object")
         elif error_in(value, event.name) is not None:
             self._failed = True
         elif not isinstance(value.get("choices"), list):
@@ -529,7 +529,7 @@ class Conformance:
 
     def _part(self, part: object, event: Event) -> Iterator[Check]:
         if not isinstance(part, Mapping):
-            yield from self._breach("check-event-shape", event, what="a choice that is no object")
+            yield from self._breach("check-event-shape", event, what="a choice that is not an object")
             return
         index = part.get("index")
         choice = self._choice(index if type(index) is int else 0)
@@ -539,7 +539,7 @@ class Conformance:
             if choice.touched is not None:
                 self.natives[choice.index] = Native(choice.touched, _said(delta["tool_calls"]))
         elif delta is not None:
-            yield from self._breach("check-event-shape", event, what="a delta that is no object")
+            yield from self._breach("check-event-shape", event, what="a delta that is not an object")
         if part.get("finish_reason"):
             yield from choice.finished(part["finish_reason"], event)
 

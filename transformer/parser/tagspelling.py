@@ -63,7 +63,7 @@ class Spelling:
     """The markers of a dialect of this grammar, and how it reads what stands between them.
 
     A call counts without its wrapper if its tool was offered; with `bare`, any call does. With `quoted`,
-    names may stand in quotation marks, which are no part of them. `irregular` is a parameter's tag of which
+    names may stand in quotation marks, which are not part of them. `irregular` is a parameter's tag of which
     a part is missing or doubled, `rest` one whose beginning is missing altogether, `inline` one with its
     value inside; `regular` writes a tag as it should be. With `on_one_line`, parameters follow each other
     without a newline, so that a missing closing tag shows in the middle of a line. With `json`, a call may

@@ -76,7 +76,7 @@ class Offer:
 
 
 def offer_of(tools: Any) -> Offer:
-    """The offer that a request's `tools` make; an empty one if they are no list."""
+    """The offer that a request's `tools` make; an empty one if they are not a list."""
     return remembered(key_of(tools if isinstance(tools, list | tuple) else []))
 
 

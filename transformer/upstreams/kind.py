@@ -50,7 +50,7 @@ class Said:
     notes: Sequence[Note] = ()
     finish: str | None = None
     finished: bool = False
-    known: bool = True  # False: an event that is no part of an answer
+    known: bool = True  # False: an event that is not part of an answer
 
 
 class Events:
@@ -156,7 +156,7 @@ class UpstreamKind:
         return None
 
     def listed(self, body: Any) -> list[Object] | None:
-        """The models of upstream's list, each as OpenAI has it; None where this is no such list."""
+        """The models of upstream's list, each as OpenAI has it; None where this is not such a list."""
         data = body.get("data") if isinstance(body, Mapping) else body
         if not isinstance(data, list):
             return None

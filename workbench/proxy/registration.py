@@ -199,7 +199,7 @@ class ProxyConnection:
         return tuple(one["name"] for one in value["upstreams"])
 
     async def send(self, wish: Resend) -> Sent:
-        """UserError says why it cannot be sent; an upstream that does not answer is no such reason."""
+        """UserError says why it cannot be sent; an upstream that does not answer is not such a reason."""
         value = await self._ask("POST", "/resend", dumps(wish.as_json()))
         return Sent(value["id"], str(value.get("path", "")))
 

@@ -355,7 +355,7 @@ class StreamRelay(Relay):
             return self.empty()
         what = "a whole message" if self._head.lstrip()[:1] == b"{" else "something else"
         if self._converter.events:
-            what = "events that are no part of an answer"
+            what = "events that are not part of an answer"
         why = f'answered with {what} where a stream of events was asked for ("stream": true)'
         return of_answer(502, bytes(self._head), self.upstream, why=why)
 

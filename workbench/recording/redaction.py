@@ -256,8 +256,8 @@ class Masker:
     def decide(self) -> None:
         """Time is up: what is undecided is written as it is, or masked if it is most likely the secret.
 
-        Eight bytes of a key are no accident, and a half that was written cannot be taken back; fewer are the
-        beginning of many a word. `_tail` stays: the other half is still recognised when it comes.
+        Eight bytes of a key are not there by accident, and a half that was written cannot be taken back;
+        fewer are the beginning of many a word. `_tail` stays: the other half is recognised when it comes.
         """
         if len(self._tail) >= SHORTEST:
             for part in self._open:

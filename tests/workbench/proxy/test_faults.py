@@ -207,7 +207,7 @@ def test_a_whole_message_where_a_stream_was_asked(bench: Bench):
 def test_events_that_are_no_answer(bench: Bench, data: bytes):
     response = bench.ask(stream([data]))
     assert response.status_code == 502
-    assert "events that are no part of an answer" in error_of(response)["message"]
+    assert "events that are not part of an answer" in error_of(response)["message"]
 
 
 def test_without_tools_an_error_in_the_stream_has_a_status_too(bench: Bench):

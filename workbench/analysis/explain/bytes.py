@@ -66,14 +66,14 @@ def explain_byte(player: Player, byte: int) -> Explanation:
 
 def _outside(player: Player) -> str:
     if player.mode == "stream":
-        return "It is in no whole event: its event has not ended, or these bytes are no server-sent event."
+        return "It is in no whole event: its event has not ended, or these bytes are not a server-sent event."
     return "Nothing in this answer was converted, so it went on as it came."
 
 
 def _framing(event: Event, byte: int) -> str:
     if any(start <= byte < end for start, end in event.lines):
         return "It is framing: part of the JSON around what the model says. The client gets JSON of our own."
-    return "It is framing of server-sent events (a field name, a comment or a line end), no part of the data."
+    return "It is framing of server-sent events (a field name, a comment, a line end), not part of the data."
 
 
 # -- from bytes to characters
@@ -164,7 +164,7 @@ def _named(raw: bytes) -> str:
         text = raw.decode("utf-8", "replace")
     char = text[:1]
     if not char:
-        return "which is no character"
+        return "which is not a character"
     number = f"U+{ord(char):04X}"
     name = unicodedata.name(char, "")
     return f"“{char}” ({number}{f' {name}' if name else ''})"

@@ -52,7 +52,7 @@ HOPELESS = {
     "field-not-carried": "No text of the model was in it.",
     "stray-token": "No call was lost with it.",
     "empty-section": "No call stands in the section.",
-    "thought-split": "It is the mark of a thought, and no part of a call.",
+    "thought-split": "It is the mark of a thought, and not part of a call.",
     "dialect-chosen": "It says how the calls that follow are read.",
     "bad-json-event": "What the event should have said is lost; no other reading of the text brings it back.",
     "unknown-event": "No text of the model was in it.",

@@ -170,7 +170,7 @@ def _status(line: Line) -> tuple[str, list[str]]:
     side, status = str(line.value.get("side")), line.value.get("status")
     who = "Upstream answered" if side == "upstream" else "The client was answered"
     fine = isinstance(status, int) and 200 <= status < 300
-    then = "" if fine else "That is no success, so nothing in it was converted."
+    then = "" if fine else "That is not a success, so nothing in it was converted."
     return f"status {status}", [f"{who} with status {status}.", then]
 
 
@@ -351,7 +351,7 @@ def explain_row(player: Player, pane: Pane, row: int) -> Explanation:
         return why_move(player, item)
     if isinstance(item, Finding):
         return why_finding(player, item)
-    assert not isinstance(item, Event)  # events are no rows
+    assert not isinstance(item, Event)  # events are not rows
     return why_delta(player, item)
 
 

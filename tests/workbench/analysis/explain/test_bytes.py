@@ -32,7 +32,7 @@ def at(player: Player, text: bytes, offset: int = 0) -> tuple[str, ...]:
 FATES: list[tuple[bytes, str]] = [
     (
         b"data:",
-        "It is framing of server-sent events (a field name, a comment or a line end), no part of the data.",
+        "It is framing of server-sent events (a field name, a comment, a line end), not part of the data.",
     ),
     (
         b'"choices"',
