@@ -108,7 +108,7 @@ class EditScreen(Screen[Sent]):
         yield self._head
         yield self.editor
         yield self._said
-        yield KeyBar(show_command_palette=False)
+        yield KeyBar()
 
     def on_mount(self) -> None:
         self.editor.focus()
@@ -315,7 +315,7 @@ class RewriteScreen(Screen[str]):
         yield self._head
         yield self.editor
         yield self._said
-        yield KeyBar(show_command_palette=False)
+        yield KeyBar()
 
     def on_mount(self) -> None:
         self.editor.load_text(self._text)

@@ -88,6 +88,7 @@ class ExchangeScreen(Screen[None]):
         self._search = ""
         self._finder: PaneSearch | None = None  # what the last search found
         self._said = ("", 0.0)  # what was told last, and until when it is seen
+        self._front: RowPane | None = None  # the part that was shown last
         self._searched: RowPane = view.panes[0]
         self._asked_in: RowPane = view.panes[0]  # where the focus goes when the prompt closes
         self._answered: Callable[[str], None] = self._search_for  # what is done with what was typed
@@ -172,11 +173,19 @@ class ExchangeScreen(Screen[None]):
 
     def _show(self, part: RowPane) -> None:
         """Where there is room for one part only, this is the one that is shown."""
+        if part is self._front:
+            return
+        self._front = part
         for number, other in enumerate(self.parts):
-            other.set_class(other is part, "-current")
+            other.set_class(other is part, "-current", update=self.one_at_a_time)
             if other is part:
                 self._tabs.choose(number)
         self.shown(part)
+
+    @property
+    def one_at_a_time(self) -> bool:
+        """Only then a look depends on which part it is; asking the style sheet costs more than drawing."""
+        return self.has_class("-narrow") or self.has_class("-zoomed")
 
     def shown(self, part: RowPane) -> None:
         """A part of the screen has come to the front."""

@@ -294,7 +294,7 @@ class PickerScreen(Screen[int | None]):
             yield self.list
             yield self.about
         yield self._prompt
-        yield KeyBar(show_command_palette=False)
+        yield KeyBar()
 
     def on_mount(self) -> None:
         self.list.focus()

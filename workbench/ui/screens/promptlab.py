@@ -88,7 +88,7 @@ class PromptLab(Screen[None]):
                 yield self.prompt
                 yield self.costs
         yield self._said
-        yield KeyBar(show_command_palette=False)
+        yield KeyBar()
 
     def on_mount(self) -> None:
         self._head.update(

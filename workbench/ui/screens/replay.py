@@ -186,7 +186,7 @@ class ReplayScreen(ExchangeScreen):
         self.set_class(event.size.height < _TALL, "-short")
 
     def shown(self, part: RowPane) -> None:
-        self.set_class(part is self.replay.message, "-on-message")
+        self.set_class(part is self.replay.message, "-on-message", update=self.one_at_a_time)
         if part is self.replay.message:
             self.remove_class("-no-message")
             self.call_after_refresh(self.replay.tell_position)  # it is not updated while it is hidden

@@ -88,7 +88,7 @@ class StreamScreen(ExchangeScreen):
         self._tip.display = False
         if self._tips is not None:
             self._show_tip()
-        self._list.focus()
+        self.set_focus(self._list)  # at once: the proof may be found before a message is worked on
         self._poll()
         self.set_interval(_POLL, self._poll)
 
@@ -196,7 +196,7 @@ class StreamScreen(ExchangeScreen):
         return self.tape.path == self.library / chosen.row.path
 
     def shown(self, part: RowPane) -> None:
-        self.set_class(part is self._list, "-on-list")
+        self.set_class(part is self._list, "-on-list", update=self.one_at_a_time)
 
     def action_pause(self) -> None:
         self.view.pause()

@@ -78,7 +78,7 @@ class TrialScreen(Screen[str]):
             yield self.choice
             yield self.table
         yield self._said
-        yield KeyBar(show_command_palette=False)
+        yield KeyBar()
 
     def on_mount(self) -> None:
         self.choice.focus()

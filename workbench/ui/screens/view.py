@@ -102,7 +102,7 @@ class ViewScreen(Screen[T]):
         yield self.tabs
         yield from self.compose_body()
         yield self._prompt
-        yield KeyBar(show_command_palette=False)
+        yield KeyBar()
 
     def compose_body(self) -> ComposeResult:
         yield from self.panes

@@ -5,7 +5,7 @@ into.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,14 +14,14 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Input, Static
 
 from workbench.text import visible_line
 from workbench.ui.display import content, sign_of, strip_of
@@ -53,7 +53,8 @@ class PaneTabs(Static):
         for at, label in enumerate(self._labels()):
             here = at == number
             parts.append(content(f"▸{label[1:]}" if here else label).stylize("bold reverse" if here else ""))
-        self.update(Content.assemble(*parts))
+        # One line, as wide as the screen: nothing else has to be laid out again.
+        self.update(Content.assemble(*parts), layout=False)
 
     def _labels(self) -> list[str]:
         return [f" {number} {name} " for number, name in enumerate(self.names, self._first)]
@@ -143,28 +144,190 @@ class PromptBar(Horizontal):
 _COLOURS = {"error": "$text-error", "warning": "$text-warning", "good": "$text-success", "info": "$text"}
 
 
-class KeyBar(Footer):
-    """The keys that do something now, made anew only when they change.
+@dataclass(frozen=True, slots=True)
+class KeyWord:
+    """A key and what it does, as the bottom line says it."""
 
-    Textual's footer makes a widget for each key whenever the focus moves, although panes side by side mostly
-    have the same keys: that took longer than all else that such a key press does.
+    key: str  # as Textual calls it
+    shown: str
+    word: str
+    tip: str
+    enabled: bool
+
+    @property
+    def width(self) -> int:
+        """` k Word `: with the blanks around it."""
+        return cell_len(self.shown) + cell_len(self.word) + (3 if self.word else 2)
+
+
+# The last parts of ids: these stand at the right, in this order, and have room before all others.
+_LAST = ("help", "close", "back", "quit", "palette")
+_MORE = " …"
+
+
+class KeyBar(Widget, can_focus=False):
+    """The bottom line of every screen: the keys that do something now, and a word for each.
+
+    Enter comes first, then the keys of the focused part, then the screen's; help and the way out stand at the
+    right and are never left out for others. What does not fit is left out whole. Textual's footer makes a
+    widget for each key whenever the focus moves; that took longer than all else that such a key press does.
     """
 
-    def __init__(self, *, show_command_palette: bool = True) -> None:
-        super().__init__(show_command_palette=show_command_palette)
-        self._shown: list[tuple[str, str, str, bool, str]] = []
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "keys--key", "keys--word", "keys--off", "keys--hover",
+    }  # fmt: skip
 
-    def bindings_changed(self, screen: Screen[Any]) -> None:
-        if screen is self.screen and self.is_attached and screen.app.app_focus:
-            shown = [
-                (binding.key, binding.description, binding.action, enabled, tooltip)
-                for _, binding, enabled, tooltip in screen.active_bindings.values()
-                if binding.show
-            ]
-            if shown == self._shown:
-                return
-            self._shown = shown
-        super().bindings_changed(screen)
+    def __init__(self) -> None:
+        super().__init__()
+        self._stale = True
+        self._palette = ""  # the key of the command palette
+        self._keys: list[KeyWord] = []
+        self._last: list[KeyWord] = []
+        self._places: list[tuple[int, int, KeyWord]] = []  # from which cell to which
+        self._hover: KeyWord | None = None
+        self._styles: dict[str, Style] = {}
+
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
+
+    def on_unmount(self) -> None:
+        self.screen.bindings_updated_signal.unsubscribe(self)
+
+    def _bindings_changed(self, _: Screen[Any]) -> None:
+        """A key press may say so several times; they are looked up once, when the line is drawn."""
+        self._stale = True
+        self.refresh()
+
+    def _look_up(self) -> None:
+        self._stale = False
+        self._keys = []
+        last: list[tuple[int, KeyWord]] = []
+        self._palette = self.app.COMMAND_PALETTE_BINDING if self.app.ENABLE_COMMAND_PALETTE else ""
+        for active in _one_of_each_action(self.screen.active_bindings.values(), self._palette):
+            binding, said = active.binding, active.binding.description
+            shown = self.app.get_key_display(binding)
+            key = KeyWord(binding.key, shown, visible_line(said), active.tooltip or said, active.enabled)
+            name = "palette" if binding.key == self._palette else (binding.id or "").rpartition(".")[2]
+            if name in _LAST:
+                last.append((_LAST.index(name), key))
+            else:
+                self._keys.append(key)
+        self._last = [key for _, key in sorted(last, key=lambda one: one[0])]
+        self._keys.sort(key=lambda key: key.key != "enter")  # what is meant to be done with what is selected
+
+    @property
+    def shown(self) -> list[KeyWord]:
+        """What the line has room for, from left to right."""
+        self._arrange()
+        return [one for _, _, one in self._places]
+
+    def _arrange(self) -> int:
+        """Gives each key that fits its cells; the number of those that do not."""
+        if self._stale:
+            self._look_up()
+        width = self.size.width
+        last = _fitting(self._last, width)
+        room = width - _cells(last)
+        keys = _fitting(self._keys, room)
+        if last and len(keys) < len(self._keys) and last[-1].key == self._palette:
+            room += last.pop().width  # it can be had by its key; others are told first
+            keys = _fitting(self._keys, room)
+        missing = len(self._keys) - len(keys)
+        if missing:
+            keys = _fitting(self._keys, room - len(_MORE))
+        self._places.clear()
+        for at, group in ((0, keys), (room, last)):
+            for one in group:
+                self._places.append((at, at + one.width, one))
+                at += one.width
+        return missing
+
+    # -- drawing
+
+    def _look(self, name: str) -> Style:
+        style = self._styles.get(name)
+        if style is None:
+            style = self._styles[name] = self.get_component_rich_style(f"keys--{name}")
+        return style
+
+    def notify_style_update(self) -> None:
+        self._styles.clear()
+        super().notify_style_update()
+
+    def render_line(self, y: int) -> Strip:
+        missing = self._arrange()
+        width, fill = self.size.width, self.rich_style
+        line: list[Segment] = []
+        used = 0
+        for begin, end, one in self._places:
+            if begin > used:  # between the keys and what always stands at the right
+                gap = begin - used
+                line.append(
+                    Segment((_MORE if missing and gap >= len(_MORE) else "").ljust(gap), self._look("word"))
+                )
+            off = Style() if one.enabled else self._look("off")
+            over = self._look("hover") if one == self._hover else Style()
+            line.append(Segment(f" {one.shown} ", self._look("key") + off + over))
+            if one.word:
+                line.append(Segment(f"{one.word} ", self._look("word") + off + over))
+            used = end
+        return Strip(line, used).adjust_cell_length(width, fill)
+
+    # -- the mouse
+
+    def _key_at(self, event: events.MouseEvent) -> KeyWord | None:
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return None
+        return next((one for begin, end, one in self._places if begin <= offset.x < end), None)
+
+    async def _on_click(self, event: events.Click) -> None:
+        """The same as the key: whatever has the focus hears it."""
+        event.stop()
+        one = self._key_at(event)
+        if one is not None and one.enabled:
+            self.app.simulate_key(one.key)
+        elif one is not None:
+            self.app.bell()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        self._hover_over(self._key_at(event))
+
+    def on_leave(self) -> None:
+        self._hover_over(None)
+
+    def _hover_over(self, one: KeyWord | None) -> None:
+        if one != self._hover:
+            self._hover = one
+            self.tooltip = content(one.tip) if one is not None else None
+            self.refresh()
+
+
+def _one_of_each_action(active: Iterable[ActiveBinding], palette: str) -> Iterable[ActiveBinding]:
+    """The keys of an action have one word; of `q` and `ctrl+q` the one that is pressed alone is told."""
+    found: dict[tuple[int, str], ActiveBinding] = {}
+    for one in active:
+        if one.binding.show or one.binding.key == palette:
+            known = found.setdefault((id(one.node), one.binding.action), one)
+            if "+" in known.binding.key and "+" not in one.binding.key:
+                found[id(one.node), one.binding.action] = one
+    return found.values()
+
+
+def _cells(keys: Iterable[KeyWord]) -> int:
+    return sum(key.width for key in keys)
+
+
+def _fitting(keys: Sequence[KeyWord], room: int) -> list[KeyWord]:
+    """The first of them, as far as all of their cells are there."""
+    taken: list[KeyWord] = []
+    for one in keys:
+        room -= one.width
+        if room < 0:
+            break
+        taken.append(one)
+    return taken
 
 
 class VerdictBar(Static):
