@@ -11,14 +11,13 @@ from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
 from transformer.records import Delta, Effect, Event, Transition
+from workbench.breakpoints import WINDOW
 from workbench.patterns import Pattern
 from workbench.replay.message import Assembly, call_parts_of, parts_of
 from workbench.replay.player import Item, Pane, Player
 from workbench.replay.rowindex import ALL, GrowingText, RowIndex
 from workbench.replay.rowtext import decoded, row_text
 
-# How far before a row's own text a match may begin.
-WINDOW = 400
 _SLICE, _BLOCK = 500, 1 << 18  # rows and bytes that are looked at before something else may be done
 _DELTAS = ("content", "reasoning", "arguments", "native")  # that are pieces of a longer text
 _FIELDS = ("content", "reasoning", "reasoning_content")

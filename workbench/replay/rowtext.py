@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from transformer.records import Delta, Event, Finding, Transition
+from transformer.records import Event
+from workbench.breakpoints import record_text
 from workbench.replay.player import Item, Player
 from workbench.tape.format import Line
 
@@ -65,14 +66,7 @@ def row_text(player: Player, item: Item) -> str:
     """All that the screen shows of a row, but for its number and its time."""
     if isinstance(item, int):
         return read_text(player, item)
-    if isinstance(item, Transition):
-        way = item.state if item.state == item.to else f"{item.state} → {item.to}"
-        return _joined(way, item.rule, item.token, item.text)
-    if isinstance(item, Finding):
-        return f"{item.code} {item.message}"
-    if isinstance(item, Delta):
-        return _joined(item.kind, item.name, item.id, item.text)
-    return line_text(item) if isinstance(item, Line) else ""
+    return line_text(item) if isinstance(item, Line) else record_text(item)
 
 
 def read_text(player: Player, read: int) -> str:
@@ -104,7 +98,3 @@ def line_text(line: Line) -> str:
 def sender(line: Line) -> str:
     """Who sent a piece to the client; of what the transformer made only the bytes are shown."""
     return str(line.value.get("by") or "bytes")
-
-
-def _joined(*words: str | None) -> str:
-    return " ".join(word for word in words if word)

@@ -20,9 +20,10 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 from workbench.analysis.variants.changes import Change, Merge, Retext, describe
 from workbench.analysis.variants.difference import ChangedRows, changed_rows
 from workbench.analysis.variants.script import Script, save_variant
+from workbench.breakpoints import Breakpoint, parse
 from workbench.errors import UserError
 from workbench.files import samples_dir
-from workbench.replay.breakpoints import Breakpoint, Hit, hits, next_hit, parse
+from workbench.replay.breakpoints import Hit, hits, index_for, next_hit
 from workbench.replay.lines import LineSource
 from workbench.replay.marks import Mark, Marks, mark_at
 from workbench.replay.playback import Playback
@@ -348,7 +349,7 @@ class ReplayModel(OpenTape):
     def _play(self) -> bool:
         player, timeline = self.player, self.timeline
         assert player is not None and timeline is not None
-        for index in (one.index(timeline) for one in self.breakpoints):
+        for index in (index_for(one, timeline) for one in self.breakpoints):
             if index is not None and index.known <= self.step and not index.catch_up(_ROWS):
                 return False
         if self.step >= player.steps - 1 and player.complete:

@@ -18,9 +18,9 @@ from tests.support.streams import chunk, message, sse, stream_of
 from tests.support.tapes import SAMPLES, as_message, items, live, sample, samples_of, tape_of
 from tests.support.tiers import some
 from transformer import Delta, Finding, Transition
+from workbench.breakpoints import KINDS, WINDOW, parse
 from workbench.errors import UserError
-from workbench.replay.breakpoints import KINDS, Hit, hits, next_hit, parse
-from workbench.replay.channels import WINDOW
+from workbench.replay.breakpoints import Hit, hits, next_hit
 from workbench.replay.player import Pane, Player
 from workbench.replay.timeline import Timeline
 from workbench.tape.format import dump_line, end_line, finding_line, read_line, sent_line, status_line

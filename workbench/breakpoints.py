@@ -1,0 +1,225 @@
+"""Breakpoints: what a person waits for in an answer, one line each. `parse` reads a line.
+
+The replay looks for them in a tape, both ways; the proxy looks for them in an answer while it comes.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import translate
+from typing import Literal, TypeAlias
+
+from transformer.answer.conformance import RULES
+from transformer.dialects import DIALECTS
+from transformer.findings import CATALOGUE
+from transformer.parser.machine import TOO_LONG
+from transformer.records import Delta, Finding, Record, Transition
+from workbench.errors import UserError
+from workbench.patterns import Pattern
+from workbench.text import counted
+
+# What came, what the machines did with it, what the client gets.
+Part: TypeAlias = Literal["upstream", "machine", "client"]
+PARTS: tuple[Part, ...] = ("upstream", "machine", "client")
+WINDOW = 400  # how far before a piece of text a match that ends in it may begin
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Breakpoint:
+    """One line. Whether it is hit depends on the answer alone."""
+
+    source: str
+
+    def __str__(self) -> str:
+        return self.source
+
+    def of_record(self, record: Record) -> str | None:
+        """What happens with a record of the transformer, if it is what is waited for."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Entering(Breakpoint):
+    """A machine enters a state."""
+
+    pattern: re.Pattern[str] = field(compare=False)
+
+    def of_record(self, record: Record) -> str | None:
+        if not isinstance(record, Transition) or not _fits(self.pattern, record.to):
+            return None
+        return None if _fits(self.pattern, record.state) else f"enters {record.to} by {record.rule}"
+
+
+@dataclass(frozen=True, slots=True)
+class ByRule(Breakpoint):
+    """A machine follows a rule."""
+
+    pattern: re.Pattern[str] = field(compare=False)
+
+    def of_record(self, record: Record) -> str | None:
+        if not isinstance(record, Transition) or not _fits(self.pattern, record.rule):
+            return None
+        return f"{record.rule} in state {record.state}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finds(Breakpoint):
+    """There is something to tell."""
+
+    pattern: re.Pattern[str] = field(compare=False)
+
+    def of_record(self, record: Record) -> str | None:
+        return self.of_finding(record.code, record.message) if isinstance(record, Finding) else None
+
+    def of_finding(self, code: str, message: str) -> str | None:
+        """The same for what the proxy itself noticed."""
+        return f"{code}: {message}" if _fits(self.pattern, code) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Matching(Breakpoint):
+    """A text, wherever it is cut."""
+
+    regex: Pattern = field(compare=False)
+    parts: tuple[Part, ...]
+
+    def said(self, found: str, part: str) -> str:
+        return f"“{found if len(found) <= _SHOWN else f'{found[:_SHOWN]}…'}” in the {part} pane"
+
+
+@dataclass(frozen=True, slots=True)
+class Calling(Breakpoint):
+    """A call of a tool."""
+
+    pattern: re.Pattern[str] = field(compare=False)
+
+    def of_names(self, names: Iterable[str]) -> str | None:
+        name = next((name for name in names if _fits(self.pattern, name)), None)
+        return None if name is None else f"a call of {name}"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldMuch(Breakpoint):
+    """More characters are held back than that. The same hold is a hit only once."""
+
+    characters: int
+
+    def said(self, characters: int) -> str:
+        return f"{counted(characters, 'character')} held back"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldLong(Breakpoint):
+    """Something has been held back for longer than that when a step is made, be it the one that ends it."""
+
+    seconds: float
+
+    def said(self, characters: int, passed: float) -> str:
+        return f"{counted(characters, 'character')} held back for {passed:.3f} s"
+
+
+def _fits(pattern: re.Pattern[str], name: str) -> bool:
+    return pattern.match(name.lower()) is not None
+
+
+def record_text(record: Record) -> str:
+    """All that the screen shows of a record, but for its number and its time."""
+    if isinstance(record, Transition):
+        way = record.state if record.state == record.to else f"{record.state} → {record.to}"
+        return _joined(way, record.rule, record.token, record.text)
+    if isinstance(record, Finding):
+        return f"{record.code} {record.message}"
+    return _joined(record.kind, record.name, record.id, record.text) if isinstance(record, Delta) else ""
+
+
+def _joined(*words: str | None) -> str:
+    return " ".join(word for word in words if word)
+
+
+_LINE = re.compile(r"\s*(?P<kind>\w+)\s*(?P<sign>[:>])\s*(?P<value>.*?)\s*", re.DOTALL)
+_HELD = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,6})?)\s*(?P<unit>ms|s|ch|)")
+_WILD = re.compile(r"[*?]")
+_TABLES = [dialect.transitions for dialect in DIALECTS.values()]
+# All that there can be, so that a typing error is told. The rule for a call that is too long is in no table.
+_STATES = sorted({state for dialect in DIALECTS.values() for state in dialect.states})
+_RULES = sorted({rule.name for table in _TABLES for rules in table.values() for rule in rules} | {TOO_LONG})
+_CODES = sorted({*CATALOGUE, *RULES})
+
+
+def parse(text: str) -> Breakpoint:
+    """The breakpoint that a line stands for. A UserError says what is possible."""
+    match = _LINE.fullmatch(text)
+    kind, sign, value = (match["kind"].lower(), match["sign"], match["value"]) if match else ("", "", "")
+    if kind not in KINDS:
+        raise UserError(f"{text!r} is not a breakpoint; {_near(kind, KINDS)} ({_EXAMPLES})")
+    if sign != (">" if kind == "held" else ":"):
+        raise UserError(f"{text!r} is not a breakpoint; write it like {KINDS[kind]}")
+    if not value:
+        raise UserError(f"what is {kind}{sign} to wait for? Write it like {KINDS[kind]}")
+    return _MAKERS[kind](f"{kind}{sign}{value}", value)
+
+
+KINDS: Mapping[str, str] = {
+    "state": "state:VALUE",
+    "rule": "rule:open*",
+    "finding": "finding:unclosed*",
+    "upstream": "upstream:</read>",
+    "machine": "machine:close.*",
+    "client": "client:rm -rf",
+    "text": "text:src/[a-z]+",
+    "held": "held>200ms, held>2s or held>100",
+    "tool": "tool:read*",
+}
+_EXAMPLES = f"such as {', '.join(KINDS.values())}"
+
+
+def _known(what: str, names: Iterable[str], value: str) -> re.Pattern[str]:
+    """A pattern for names that are all known; one without `*` has to be one of them."""
+    right = list(names)
+    if not _WILD.search(value) and value.lower() not in right:
+        raise UserError(f"there is no {what} {value!r}; {_near(value.lower(), right)}")
+    return _pattern(value)
+
+
+def _pattern(value: str) -> re.Pattern[str]:
+    # A bracket is what it is: nobody types sets of characters here, but tools may have names with brackets.
+    return re.compile(translate(value.lower().replace("[", "[[]")))
+
+
+def _matching(*parts: Part) -> Callable[[str, str], Breakpoint]:
+    return lambda source, value: Matching(source, Pattern(value), parts)
+
+
+def _held(source: str, value: str) -> Breakpoint:
+    match = _HELD.fullmatch(value.lower())
+    if match is None:
+        raise UserError(f"{source!r} is not a breakpoint; write it like {KINDS['held']} (characters)")
+    if match["unit"] in ("ms", "s"):
+        return HeldLong(source, float(match["number"]) / (1000 if match["unit"] == "ms" else 1))
+    if "." in match["number"]:
+        raise UserError(f"{source!r}: there are only whole characters; a time is held>{match['number']}s")
+    return HeldMuch(source, int(match["number"]))
+
+
+_MAKERS: Mapping[str, Callable[[str, str], Breakpoint]] = {
+    "state": lambda source, value: Entering(source, _known("state", _STATES, value)),
+    "rule": lambda source, value: ByRule(source, _known("rule", _RULES, value)),
+    "finding": lambda source, value: Finds(source, _known("finding", _CODES, value)),
+    "upstream": _matching("upstream"),
+    "machine": _matching("machine"),
+    "client": _matching("client"),
+    "text": _matching(*PARTS),
+    "held": _held,
+    "tool": lambda source, value: Calling(source, _pattern(value)),
+}
+
+
+def _near(word: str, names: Iterable[str]) -> str:
+    right = list(names)
+    near = difflib.get_close_matches(word[:100], right, n=1, cutoff=0.6)
+    near = near or [name for name in right if word and word in name][:3]
+    return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(right)}"
