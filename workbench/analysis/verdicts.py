@@ -217,6 +217,7 @@ K = Kind
 RULES: tuple[Rule, ...] = (
     Rule(K.FAILED, "error", "transformer-failed", "the workbench itself failed; the answer went on as text"),
     Rule(K.INCOMPLETE, "error", None, "the tape cannot be read", "{problem}", _state("damaged")),
+    Rule(K.REFUSED, "error", "answer-dropped", "dropped by hand while it was held: the client got an error"),
     Rule(K.UPSTREAM, "error", "tool-choice-refused", "upstream refuses the tool choice: a switch is needed"),
     Rule(K.REFUSED, "error", "refused-tool", "a tool that was not offered: refused, as the policy wants"),
     Rule(K.UPSTREAM, "error", "upstream-error", "upstream reported an error: {error}"),
@@ -297,6 +298,7 @@ RULES: tuple[Rule, ...] = (
         lambda facts: facts.state == "running" and facts.calls > 0,
     ),
     Rule(K.RUNNING, "running", None, "still running", "", _state("running")),
+    Rule(K.DOUBTFUL, "warning", "answer-edited", "edited by hand while it was held, {calls_}"),
     Rule(K.DOUBTFUL, "warning", "call-after-first", "only the first call counts, others were dropped"),
     Rule(K.DOUBTFUL, "warning", "ambiguous-end", "a call was converted, but where it ends is a guess"),
     Rule(K.DOUBTFUL, "warning", "repaired-call", "a call was converted after a repair"),
@@ -328,7 +330,7 @@ RULES: tuple[Rule, ...] = (
 NOTES = frozenset(
     """
     dialect-chosen thought-split format-with-tools candidate-dropped snapshot-rewritten upstream-tool
-    session-lost history-resent upstream-retried part-not-sent
+    session-lost history-resent upstream-retried part-not-sent answer-held
     field-not-sent item-not-carried part-not-carried tool-left-out
     generated-id choice-not-carried field-not-carried text-after-call stray-token empty-section
     unknown-event event-after-end broke-after-end duplicate-tool tool-not-understood no-properties

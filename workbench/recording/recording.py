@@ -5,11 +5,11 @@ thread takes it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from workbench.tape.format import End, Side
+from workbench.tape.format import End, Release, Side
 
 T = TypeVar("T")
 
@@ -82,7 +82,7 @@ class Backlog(Generic[T]):
         self._some.set()
 
 
-Op: TypeAlias = Literal["begin", "status", "read", "sent", "finding", "end"]
+Op: TypeAlias = Literal["begin", "status", "read", "sent", "finding", "hold", "release", "end"]
 
 _ITEM = 200  # what an item weighs beside its bytes
 _HEADER = 16 << 10  # what a header weighs beside its messages
@@ -148,6 +148,16 @@ class Recording:
         """Something a replay could not find again: about the request, or about the proxy's own work."""
         self._put("finding", t, (code, level, message, where), len(message))
 
+    def hold(self, t: float, breakpoint: str, message: str) -> None:
+        """From here on the client has to wait."""
+        self._put("hold", t, (breakpoint, message), len(message))
+
+    def release(
+        self, t: float, how: Release, seconds: float, keep: int | None = None, reads: Sequence[str] = ()
+    ) -> None:
+        """It waits no longer; `keep` and `reads` are what it gets instead of what upstream sent."""
+        self._put("release", t, (how, seconds, keep, list(reads)), sum(map(len, reads)))
+
     def end(self, t: float, how: End, **summary: Any) -> None:
         """The last line; what comes after it is not recorded."""
         if not self._over:
@@ -194,4 +204,6 @@ class Unrecorded(Recording):
     def read(self, *args: Any) -> None: ...
     def sent(self, *args: Any) -> None: ...
     def finding(self, *args: Any) -> None: ...
+    def hold(self, *args: Any) -> None: ...
+    def release(self, *args: Any) -> None: ...
     def end(self, *args: Any, **summary: Any) -> None: ...

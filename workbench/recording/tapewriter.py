@@ -22,12 +22,15 @@ from workbench.recording.redaction import Piece, Redaction, own_credentials
 from workbench.tape.format import (
     DataKind,
     End,
+    Release,
     Side,
     data_line,
     encode_line,
     end_line,
     finding_line,
+    hold_line,
     lost_line,
+    release_line,
     status_line,
 )
 
@@ -179,6 +182,12 @@ class TapeWriter:
             self._status(now, t, *what)
         elif op == "finding":
             self._finding(now, t, *what)
+        elif op == "hold":
+            breakpoint, message = what
+            line = hold_line(t, breakpoint, self._redaction.text(message))
+            self._queue.line(now, t, encode_line(line))
+        elif op == "release":
+            self._release(now, t, *what)
         elif op == "end":
             self._take_end(t, *what)
 
@@ -218,6 +227,12 @@ class TapeWriter:
         self._queue.line(
             now, t, encode_line(finding_line(t, code, level, self._redaction.text(message), where))
         )
+
+    def _release(
+        self, now: float, t: float, how: Release, seconds: float, keep: int | None, reads: Sequence[str]
+    ) -> None:
+        clean = [self._redaction.text(read) for read in reads]
+        self._queue.line(now, t, encode_line(release_line(t, how, seconds, keep, clean)))
 
     def _take_end(self, t: float, how: End, summary: Mapping[str, Any]) -> None:
         summary = self._redaction.line(summary)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from workbench.replay.player import Player
-from workbench.tape.format import Line, TapeError, TapeReader
+from workbench.replay.player import Pane, Player
+from workbench.tape.format import Line, TapeError, TapeReader, read_line
 from workbench.tape.recipe import Wishes, wished
 
 _BATCH = 64  # lines between looks at the clock
@@ -151,3 +151,37 @@ class Unreadable:
 def was_sent(line: Line) -> bool:
     """Whether the transformer sent this then, which says nothing about a variant."""
     return line.kind == "sent" and "by" not in line.value
+
+
+# An end line also sums up what was found and called then, which says nothing about a variant.
+_CAUSES = ("t", "end", "error", "message", "lost")
+
+
+def causes_of(player: Player) -> list[Line]:
+    """What upstream and the proxy did, in their order, without what the transformer sent. Where a person
+    changed a held answer, it is the changed one, as if upstream had sent it."""
+    causes: list[Line] = []
+    for line in _causes(player):
+        if (replacement := line.replacement) is not None:
+            keep, reads = replacement
+            ats = [at for at, one in enumerate(causes) if one.kind == "read"][keep:]
+            causes = [one for at, one in enumerate(causes) if at not in {*ats}]
+            causes += [read_line(line.t, data) for data in reads]
+        elif line.kind not in ("hold", "release"):
+            causes.append(line)
+    return causes
+
+
+def _causes(player: Player) -> Iterator[Line]:
+    rows = [iter(pane.refs) for pane in player.panes]
+    for pane in player.panes_of_steps:
+        ref = next(rows[pane])
+        if ref >= 0:
+            if pane == Pane.UPSTREAM:
+                yield read_line(player.times[ref], player.read(ref))
+        elif not was_sent(line := player.lines[~ref]):
+            yield (
+                Line({key: line.value[key] for key in _CAUSES if key in line.value})
+                if (line.kind == "end")
+                else line
+            )

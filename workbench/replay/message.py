@@ -236,6 +236,8 @@ class Assembly(RowIndex):
         elif isinstance(item, Line):
             if item.kind == "sent":
                 self._add_sent(step, item)
+            elif item.kind == "release" and item.replacement is not None:
+                self._whole_from_edit(step)
             elif item.kind == "end":
                 self._end(step)
 
@@ -338,6 +340,11 @@ class Assembly(RowIndex):
         made = player.completion if player.whole_at is not None and player.whole_at <= step else None
         if self._whole is None and made is not None:
             self._note_error(step, made)
+            self._finish(step, made)
+
+    def _whole_from_edit(self, step: int) -> None:
+        """What was held did not reach the client; all that it gets instead is known with the edit."""
+        if (made := self.player.completion) is not None:
             self._finish(step, made)
 
     def _finish(self, step: int, value: dict[str, Any]) -> None:

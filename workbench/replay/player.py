@@ -10,9 +10,10 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from transformer.answer.conformance import Check, Conformance
@@ -42,6 +43,7 @@ Item: TypeAlias = int | Record | Line  # what a row stands for: a read's number,
 
 LEVELS: tuple[Level, ...] = ("error", "warning", "info")  # the worst first
 _NONE = -1
+_NOWHERE = -2  # the event of what comes from an edit: none that upstream sent
 _MOST_SPANS = 4096  # whose bytes are remembered: some screens full
 
 
@@ -215,6 +217,7 @@ class Player:
         self.status: dict[str, int] = {}  # by side
         self.end: Line | None = None
         self.now = 0.0  # the time of the last line
+        self.edited = False  # a person changed the answer while it was held: the rest comes from that
         self.whole_at: int | None = None  # the step before which an answer in one piece was all there
 
         self.data = bytearray()  # all that upstream sent
@@ -242,6 +245,7 @@ class Player:
         self._conformance: Conformance | None = None
         self._comparison = Comparison()
         self._opening = b""  # what the client was sent before upstream said anything
+        self._body: bytes | None = None  # of a message that a person changed
         self._blank = True  # nothing has come that could tell what it is
         self._next_try = 0  # how much of a body that is not whole yet is to be read again
         self._taken = 0  # records of the transformer
@@ -442,7 +446,7 @@ class Player:
     def _bytes_of_span(self, span: Span) -> Ranges:
         """Finding bytes means reading the JSON of events again, and a screen asks for the same ones often."""
         transformer = self._transformer
-        if transformer is None:
+        if transformer is None or span.event == _NOWHERE:
             return ()
         if not span.channel:
             return self._bytes_of_event(span.event)
@@ -467,6 +471,10 @@ class Player:
                 self._add_status(line)
             elif kind == "end":
                 self._add_end(line)
+            elif kind in ("hold", "release"):
+                self._show_line(Pane.CLIENT, line)
+                if (replacement := line.replacement) is not None:
+                    self._replace(*replacement)
             else:
                 self._show_line(Pane.MACHINE if "finding" in line.value else Pane.UPSTREAM, line)
 
@@ -546,7 +554,7 @@ class Player:
         message = self._message
         if message is None or self._whole is not None:
             return
-        data = bytes(self.data)
+        data = bytes(self.data) if self._body is None else self._body
         value = json_object(data, "replace")
         if value is None:
             return
@@ -560,6 +568,30 @@ class Player:
 
         self._comparison.made(self._safely(convert), self.reads - 1)
         self._show_records(self.steps)
+
+    def _replace(self, keep: int, reads: Sequence[bytes]) -> None:
+        """The client gets what a person made of the answer: the first reads stay, others come instead."""
+        self.edited = True
+        recipe, stream = self._recipe, self._stream
+        assert recipe is not None or (stream is None and self._message is None)
+        if recipe is None:
+            return
+        if stream is not None:
+            new = recipe.stream("all")
+            kept = map(self.read, range(min(keep, self.reads)))
+            head = b"".join(self._safely(partial(new.feed, data)) for data in kept)
+            self._stream, self._taken = new, len(new.records)
+            self._conformance = _seen_by(Conformance(new.setting), new.records)
+            made = head + b"".join(self._safely(partial(new.feed, data)) for data in reads)
+            if not self._collected:
+                self._comparison.remade(made, self.reads - 1)
+            self._show_records(self.steps)
+        elif self._message is not None:
+            self._message, self._whole, self._taken = recipe.message("all"), None, 0
+            self._conformance = Conformance(self._message.setting, streamed=False)
+            self._comparison.remade(b"", self.reads - 1)
+            self._body = b"".join(reads)
+            self._convert_whole()
 
     def _conclude(self, broke: bool, error: Any) -> None:
         """The last of what should have been sent, and whether anything is left over."""
@@ -590,10 +622,14 @@ class Player:
         for number in range(self._taken, len(all_records)):
             record = all_records[number]
             if isinstance(record, Event):
-                self._events.add(record, since)
+                if not self.edited:
+                    self._events.add(record, since)
                 self._show_checks(self._conformance.event(record))
             elif isinstance(record, Delta):
-                self._show_record(Pane.CLIENT, self._named(record) if record.kind == "native" else record)
+                delta = self._named(record) if record.kind == "native" else record
+                self._show_record(Pane.CLIENT, self._placed(delta))
+            elif self.edited:
+                self._show_record(Pane.MACHINE, self._placed(record))
             else:
                 if record.call is not None and isinstance(record, Transition):
                     self._set_calls(record, record.call)
@@ -607,7 +643,8 @@ class Player:
         native = self._conformance.natives.get(delta.choice)
         if native is None:
             return delta
-        self._events.set_call(delta.event, native.call, self.steps)
+        if not self.edited:
+            self._events.set_call(delta.event, native.call, self.steps)
         return replace(delta, call=native.call, text=native.text)
 
     def _set_calls(self, transition: Transition, call: int) -> None:
@@ -620,9 +657,16 @@ class Player:
             for number in range(self._events.ending_after(start), last):
                 self._events.set_call(number, call, step)
 
+    def _placed(self, record: Delta | Transition | Finding) -> Delta | Transition | Finding:
+        """What comes from an edit has no place in what upstream sent."""
+        if not self.edited:
+            return record
+        span = None if record.span is None else replace(record.span, event=_NOWHERE)
+        return replace(record, read=self.reads - 1, event=_NOWHERE, span=span)  # type: ignore[arg-type]
+
     def _show_checks(self, checks: Iterable[Check]) -> None:
         for check in checks:
-            self._show_record(Pane.MACHINE, check)
+            self._show_record(Pane.MACHINE, self._placed(check))
 
     def _show_read(self, t: float, data: bytes) -> None:
         self._clock = max(self._clock, t)
@@ -651,3 +695,11 @@ class Player:
         self.panes[pane].add(ref, len(self.panes_of_steps))
         self.panes_of_steps.append(pane)
         self._seconds.append(self._clock)
+
+
+def _seen_by(conformance: Conformance, records: Iterable[Record]) -> Conformance:
+    """One that has seen these events already."""
+    for record in records:
+        if isinstance(record, Event):
+            conformance.event(record)
+    return conformance

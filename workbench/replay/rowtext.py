@@ -88,11 +88,32 @@ def line_text(line: Line) -> str:
         return f"{value.get('finding')} {value.get('message')}"
     if line.kind == "sent":
         return f"{sender(line)} {decoded(line.data)}"
+    if line.kind == "hold":
+        return f"HELD at {value.get('hold')}: {value.get('message')}"
+    if line.kind == "release":
+        return released(line)
     if line.kind == "end":
         error = value.get("error")
         said = error.get("message") if isinstance(error, dict) else error
         return f"end: {value.get('end')}{f', {said}' if said else ''}"
     return f"{line.kind} {dict(value)}"
+
+
+_RELEASED = {
+    "unchanged": "let go unchanged",
+    "edited": "let go, edited by hand",
+    "dropped": "dropped by hand",
+    "limit": "let go unchanged, for nobody decided in time",
+    "left": "over: the client went away",
+    "stopped": "over: the proxy was stopped",
+}
+
+
+def released(line: Line) -> str:
+    """How a hold ended, and after how long."""
+    how, seconds = str(line.value.get("release")), line.value.get("seconds")
+    after = f" after {seconds:.1f} s" if isinstance(seconds, int | float) else ""
+    return f"{_RELEASED.get(how, how)}{after}"
 
 
 def sender(line: Line) -> str:

@@ -8,6 +8,10 @@ began, and with the keys of its kind:
     sent     a piece to the client, likewise `sent64`; `by` names who made it where the transformer did not
     status   an HTTP status, with `headers` (pairs) and `side`: "upstream" or "client"
     finding  a code, with `level`, `message` and `where`: what the proxy noticed and no replay can find again
+    hold     a breakpoint that the next read hits, with `message`: from here on the client has to wait
+    release  the end of that: "unchanged", "edited", "dropped", "limit", "left" or "stopped", with `seconds`.
+             Where the client gets something else, `keep` is how many of upstream's reads stay and `reads` is
+             what comes instead of the others; those are on the tape all the same, as they came
     lost     {"lines", "bytes"}: how much before this line could not be recorded
     end      the last line: "done", "eof", "error" or "cancelled", and a summary of the exchange
 
@@ -40,14 +44,17 @@ _UNREADABLE = {
     "invalid-utf8": "has bytes that are not UTF-8",
 }
 
-Kind: TypeAlias = Literal["read", "sent", "status", "finding", "lost", "end", "other", "damaged"]
+Kind: TypeAlias = Literal[
+    "read", "sent", "status", "finding", "hold", "release", "lost", "end", "other", "damaged"
+]
 DataKind: TypeAlias = Literal["read", "sent"]
 Side: TypeAlias = Literal["upstream", "client"]
 End: TypeAlias = Literal["done", "eof", "error", "cancelled"]
+Release: TypeAlias = Literal["unchanged", "edited", "dropped", "limit", "left", "stopped"]
 
 _KINDS: Mapping[str, Kind] = {
     "read": "read", "read64": "read", "sent": "sent", "sent64": "sent", "end": "end", "status": "status",
-    "finding": "finding", "lost": "lost",
+    "finding": "finding", "hold": "hold", "release": "release", "lost": "lost",
 }  # fmt: skip
 _HEADER_ORDER = (
     "about", "dialect", "policy", "model", "started", "ids", "now", "request", "upstream_request", "template",
@@ -83,6 +90,14 @@ class Line:
         """The bytes of a `read` or `sent` line, exactly; nothing for the other kinds."""
         kind = self.kind
         return _payload(self.value, kind) if kind in ("read", "sent") else b""
+
+    @property
+    def replacement(self) -> tuple[int, list[bytes]] | None:
+        """Of a `release` line: how many reads stay, and what came instead of the others; None: all stay."""
+        keep, reads = self.value.get("keep"), self.value.get("reads")
+        if self.kind != "release" or type(keep) is not int or keep < 0 or not isinstance(reads, list):
+            return None
+        return keep, [read.encode("utf-8", "replace") for read in reads if isinstance(read, str)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +243,19 @@ def status_line(
 def finding_line(t: float, code: str, level: str, message: str, where: str) -> Line:
     """What was noticed outside the answer; `where` is "request" or "proxy"."""
     return Line(_at(t) | {"finding": code, "level": level, "message": message, "where": where})
+
+
+def hold_line(t: float, breakpoint: str, message: str) -> Line:
+    """From here on the client has to wait; `message` is what happens with the next read."""
+    return Line(_at(t) | {"hold": breakpoint, "message": message})
+
+
+def release_line(
+    t: float, how: Release, seconds: float, keep: int | None = None, reads: Iterable[str] = ()
+) -> Line:
+    """It waits no longer. `keep` and `reads` where it gets something else than upstream sent."""
+    changed = {} if keep is None else {"keep": keep, "reads": list(reads)}
+    return Line(_at(t) | {"release": how, "seconds": round(seconds, 3)} | changed)
 
 
 def lost_line(t: float, lines: int, payload: int) -> Line:

@@ -138,6 +138,7 @@ _KINDS = {
 }
 _LINES = {
     "status": "status and headers", "sent": "bytes to the client", "end": "the end of the exchange",
+    "hold": "the client has to wait from here on", "release": "the client waits no longer",
     "lost": "a gap: not everything was recorded", "damaged": "a line of the tape that cannot be read",
 }  # fmt: skip
 

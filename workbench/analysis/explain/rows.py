@@ -27,7 +27,7 @@ from workbench.analysis.explain.trace import (
 from workbench.analysis.explain.trials import start_of
 from workbench.analysis.explain.wording import awaited, held_words, move_words
 from workbench.replay.player import Pane, Player
-from workbench.replay.rowtext import decoded, read_parts
+from workbench.replay.rowtext import decoded, read_parts, released
 from workbench.tape.format import Line
 from workbench.text import counted
 
@@ -213,10 +213,25 @@ def _other(line: Line) -> tuple[str, list[str]]:
     ]
 
 
+def _hold(line: Line) -> tuple[str, list[str]]:
+    said = f"With the next read {line.value.get('message')}, which is what the breakpoint waits for."
+    held = "Nothing of that read, nor of what came after it, went to the client before somebody decided."
+    return f"held at {line.value.get('hold')}", [said, held]
+
+
+def _release(line: Line) -> tuple[str, list[str]]:
+    changed = line.replacement
+    kept = "" if changed is None else f"Of upstream's reads the first {changed[0]} stay. "
+    then = "" if changed is None else f"{kept}What came instead of the others is on the tape with this line."
+    return "the hold is over", [f"{capital(released(line))}.", then]
+
+
 _OF_KIND: dict[str, Callable[[Line], tuple[str, list[str]]]] = {
     "status": _status,
     "sent": _sent,
     "end": _end,
+    "hold": _hold,
+    "release": _release,
     "lost": _lost,
     "damaged": _damaged,
 }

@@ -17,8 +17,8 @@ from workbench.analysis.variants.texts import Edit, Edits, edits_of
 from workbench.errors import UserError
 from workbench.files import samples_dir
 from workbench.library.tapefiles import SUFFIX, TapeFile, id_of
-from workbench.replay.lines import was_sent
-from workbench.replay.player import Pane, Player
+from workbench.replay.lines import causes_of
+from workbench.replay.player import Player
 from workbench.tape.format import Line, Tape, dump_tape, end_line, make_header, read_line
 
 
@@ -118,10 +118,6 @@ def _cut(lines: Iterable[Line], size: int) -> list[Line]:
     return [*kept, end_line(kept[-1].t if kept else 0.0, "eof")]
 
 
-# An end line also sums up what was found and called then, which says nothing about a variant.
-_CAUSES = ("t", "end", "error", "message", "lost")
-
-
 @dataclass(frozen=True, slots=True)
 class Script:
     """A tape that was never sent: its header, then what upstream and the proxy did, each at its time."""
@@ -136,22 +132,7 @@ def script_of(player: Player) -> Script:
     Upstream's reads and statuses, what the proxy did by itself (heartbeats, findings), gaps and damaged
     lines stay, in their order. What the transformer sent does not.
     """
-    return Script(player.header, tuple(_lines(player)))
-
-
-def _lines(player: Player) -> Iterator[Line]:
-    rows = [iter(pane.refs) for pane in player.panes]
-    for pane in player.panes_of_steps:
-        ref = next(rows[pane])
-        if ref >= 0:
-            if pane == Pane.UPSTREAM:
-                yield read_line(player.times[ref], player.read(ref))
-        elif not was_sent(line := player.lines[~ref]):
-            yield _cause(line) if line.kind == "end" else line
-
-
-def _cause(end: Line) -> Line:
-    return Line({key: end.value[key] for key in _CAUSES if key in end.value})
+    return Script(player.header, tuple(causes_of(player)))
 
 
 def apply(script: Script, player: Player, changes: Sequence[Change]) -> Script:

@@ -23,6 +23,7 @@ from transformer.records import Event, Ranges, Span
 from workbench.analysis.variants.changes import Retext, words
 from workbench.analysis.variants.difference import Gap, gaps, numbered, same_ends
 from workbench.errors import UserError
+from workbench.replay.lines import causes_of
 from workbench.replay.player import Player
 from workbench.tape.format import BOM, end_line, read_line
 
@@ -80,6 +81,10 @@ def origin_of(player: Player) -> Player:
     refused = not 200 <= player.status.get("upstream", 200) < 300
     if player.mode == "plain" and (player.reads or refused or player.header.get("kind") == "relay"):
         raise UserError("this is not an answer that a dialect reads, so it has no text of a model to change")
+    if player.edited:
+        again = Player(player.header)
+        again.add(causes_of(player))
+        return origin_of(again)
     if player.mode != "message" or player.sources:
         return player
     # A message that goes on as it is was not looked into. Any dialect that converts finds the same texts.

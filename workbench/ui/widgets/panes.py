@@ -19,7 +19,7 @@ from workbench.analysis.variants.difference import ChangedRows
 from workbench.replay.channels import Channels
 from workbench.replay.links import Highlight
 from workbench.replay.player import Held, Item, Pane, Player
-from workbench.replay.rowtext import ReadPart, decoded, read_parts
+from workbench.replay.rowtext import ReadPart, decoded, line_text, read_parts
 from workbench.tape.format import Line
 from workbench.text import counted
 from workbench.ui.display import Pieces, look_of, sentence, sign_of
@@ -413,6 +413,8 @@ class ClientPane(TapePane):
         if line.kind == "status":
             status = str(line.value.get("status", ""))
             return [(f"HTTP {status}", "good" if status[:1] == "2" else "error")]
+        if line.kind in ("hold", "release"):
+            return [(f"■ {line_text(line)}", "warning")]
         by = line.value.get("by")
         if by is not None and line.data.startswith(b":"):
             return [(f"♥ a comment, {self._silence(line.t)}", "dim")]
