@@ -206,12 +206,14 @@ CATALOGUE: Mapping[str, Entry] = {
         "; ",
         "upstream takes only text, so they were left out",
     ),
-    "upstream-fault": Entry("error", "{message}"),
+    # between the answer and the client, told by the proxy
     "answer-held": Entry("info", "the answer was held at the breakpoint {breakpoint}", " ", "({what})"),
     "answer-edited": Entry("warning", "a person changed the answer while it was held"),
     "answer-dropped": Entry(
         "error", "a person dropped the answer while it was held", "; ", "the client got an error"
     ),
+    # no answer, told by the proxy
+    "upstream-fault": Entry("error", "{message}"),
     "upstream-status": Entry("error", "{message}"),
     "tool-choice-refused": Entry("error", "{message}"),
     # the request

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
@@ -34,9 +34,10 @@ from workbench.proxy.exchange import Exchange
 from workbench.proxy.faults import Fault, Faulted
 from workbench.proxy.guard import bearer, refuse, respond, same
 from workbench.proxy.incoming import SERVED, SERVES, Incoming, Left, TooLarge, read_incoming
+from workbench.proxy.intercept import Intercept
 from workbench.proxy.models import MODELS, Models
 from workbench.proxy.outgoing import Note, Outgoing, Routes, UpstreamBody, frontend_of, prepare
-from workbench.proxy.relay import relay_for
+from workbench.proxy.relay import Relay, relay_for
 from workbench.proxy.upstream import Limits, UpstreamClient
 from workbench.recording.recorder import Recorder
 from workbench.recording.recording import Recording, Unrecorded
@@ -49,7 +50,7 @@ _LARGE = 32 << 10  # a body that takes so long to rewrite that other streams wou
 class Proxy:
     """An ASGI application for all paths that go to an upstream."""
 
-    def __init__(self, settings: Settings, recorder: Recorder) -> None:
+    def __init__(self, settings: Settings, recorder: Recorder, breakpoints: Sequence[str] = ()) -> None:
         self.settings = settings
         self.recorder = recorder
         self.routes = Routes(settings)
@@ -57,6 +58,7 @@ class Proxy:
             Limits(settings.connect_timeout, settings.idle_timeout, settings.answer_timeout)
         )
         self.running: set[Exchange] = set()
+        self.intercept = Intercept(breakpoints)
         # The last Authorization that clients sent for an upstream: for resends, in memory only.
         self.authorizations: dict[str, str] = {}
         self._conversations = Conversations()
@@ -101,7 +103,7 @@ class Proxy:
         exchange = await self.begin(incoming, upstream, send)
         watch = asyncio.ensure_future(_watch(exchange, receive))
         try:
-            await self.carry_out(exchange)
+            await self.carry_out(exchange, self.intercept.relay(exchange))
         finally:
             watch.cancel()
 
@@ -225,14 +227,14 @@ class Proxy:
         secrets = [secret for secret in known if secret]
         return self.recorder.begin(outgoing.tape_header(**more), secrets, outgoing.seed)
 
-    async def carry_out(self, exchange: Exchange) -> None:
+    async def carry_out(self, exchange: Exchange, relay: Relay | None = None) -> None:
         """To its end, whatever that is: the tape is closed, upstream's connection given back."""
         exchange.task = asyncio.current_task()
         self.running.add(exchange)
         if self._stopped is not None:
             exchange.interrupt(self._stopped)
         try:
-            await relay_for(exchange).run()
+            await (relay or relay_for(exchange)).run()
         except asyncio.CancelledError:
             if not exchange.client_left:
                 raise

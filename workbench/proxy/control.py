@@ -24,6 +24,7 @@ from workbench.proxy.application import Proxy
 from workbench.proxy.client import no_client
 from workbench.proxy.guard import CONTROL, bearer, same
 from workbench.proxy.incoming import Incoming, headers_for_upstream
+from workbench.proxy.intercept import read_wish
 from workbench.proxy.outgoing import UpstreamBody, address, prepare
 from workbench.tape.recipe import known_dialect
 from workbench.text import json_object
@@ -55,6 +56,9 @@ class Control:
                 Route("/status", self._checked(self.status), methods=["GET"]),
                 Route("/resend", self._checked(self.resend), methods=["POST"]),
                 Route("/upstreams/{name}", self._checked(self.change), methods=["PATCH"]),
+                Route("/breakpoints", self._checked(self.breakpoints), methods=["GET", "PUT", "DELETE"]),
+                Route("/held", self._checked(self.held), methods=["GET"]),
+                Route("/held/{id}", self._checked(self.decide), methods=["POST"]),
                 Route("/stop", self._checked(self.stop), methods=["POST"]),
             ],
         )
@@ -108,6 +112,36 @@ class Control:
             )
         dialect, policy = _wanted(upstream, body)
         return _shown(self._proxy.routes.change(upstream.name, dialect=dialect, policy=policy))
+
+    async def breakpoints(self, request: Request, body: Body) -> Body:
+        """Where answers are held, from the next one on. Without them (DELETE) whoever waits is let go."""
+        intercept = self._proxy.intercept
+        if request.method == "DELETE":
+            intercept.reset()
+        elif request.method == "PUT":
+            texts, limit = body.get("breakpoints"), body.get("limit")
+            if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+                raise Refused(400, 'breakpoints is a list of texts such as "tool:bash"')
+            if limit is not None and (type(limit) not in (int, float) or not 0 < limit <= _LONGEST_HOLD):
+                raise Refused(400, f"limit is a number of seconds up to {_LONGEST_HOLD}")
+            _do(lambda: intercept.set(texts, limit))
+        return {"breakpoints": [str(one) for one in intercept.breakpoints], "limit": intercept.limit}
+
+    async def held(self, request: Request, body: Body) -> Body:
+        return {"held": [hold.shown() for hold in self._proxy.intercept.held.values()]}
+
+    async def decide(self, request: Request, body: Body) -> Body:
+        """What becomes of an answer that is held: let go, edited, dropped."""
+        intercept, id, what = self._proxy.intercept, request.path_params["id"], body.get("do")
+        if what == "release":
+            _do(lambda: intercept.release(id))
+        elif what == "drop":
+            _do(lambda: intercept.drop(id))
+        elif what == "edit":
+            _do(lambda: intercept.edit(id, *read_wish(body)))
+        else:
+            raise Refused(400, 'do is "release", "drop" or "edit"')
+        return {"id": id, "done": what}
 
     async def stop(self, request: Request, body: Body) -> Body:
         asyncio.get_running_loop().call_soon(self._stop)
@@ -170,6 +204,16 @@ class Control:
         except KeyError:
             known = ", ".join(self._proxy.routes.upstreams)
             raise Refused(404, f"there is no upstream {name!r}; there are {known}") from None
+
+
+_LONGEST_HOLD = 3600
+
+
+def _do(work: Callable[[], None]) -> None:
+    try:
+        work()
+    except UserError as error:
+        raise Refused(409, error.message) from None
 
 
 def _frontend(name: object) -> Frontend:

@@ -224,6 +224,8 @@ class Exchange:
         self.recording.finding(self.clock(), code, level, message, where)
 
     def note_fault(self, fault: Fault) -> None:
+        if fault.is_noted:
+            return
         if fault.answered is None:
             self.note("upstream-fault", "error", fault.message)
         else:

@@ -55,6 +55,7 @@ class Fault:
     answered: int | None = None  # upstream's own status, where it refused the request with one
     original: bytes | None = None  # upstream's own body, where a client understands it
     findings: tuple[tuple[str, str, str], ...] = ()  # (code, level, sentence)
+    is_noted: bool = False  # the tape says it already
 
     @property
     def error(self) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from workbench.text import json_object
 
 _SSE: Pairs = [("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache")]
 _DRAIN = 1.0  # seconds for what upstream sends after the end
-_LONGEST_MESSAGE = 1 << 30
+LONGEST_MESSAGE = 1 << 30
 _DEEPEST = 12  # levels of an answer in which a model's text may stand
 
 
@@ -232,8 +232,7 @@ class StreamRelay(Relay):
         self._headers: Pairs = _SSE
         self._head = bytearray()  # how it began, as long as it may turn out not to be a stream
         self._pending: list[bytes] = []  # what the client does not have yet
-        beat = self._converter.heartbeat
-        self._heartbeat = Heartbeat(self.client, self._begin_late, beat, exchange.settings.heartbeat)
+        self._heartbeat = Heartbeat(self.client, self._begin_late, self.beat, exchange.settings.heartbeat)
 
     async def run(self) -> None:
         try:
@@ -259,6 +258,10 @@ class StreamRelay(Relay):
 
     def summary(self) -> dict[str, Any]:
         return self._converter.summary()
+
+    def beat(self) -> bytes:
+        """What keeps the client waiting."""
+        return self._converter.heartbeat()
 
     async def _stream(self, reply: Reply) -> End:
         exchange, converter = self.exchange, self._converter
@@ -317,7 +320,7 @@ class StreamRelay(Relay):
         async def begin() -> None:
             self._pending.append(self._converter.begin())
             await self._begin()
-            await self.client.beat(self._converter.heartbeat)
+            await self.client.beat(self.beat)
 
         return asyncio.ensure_future(begin())
 
@@ -400,7 +403,7 @@ class MessageRelay(Relay):
         if not 200 <= reply.status < 300:
             await self.refuse(reply, self._recipe.message("none").setting.raw)
             return
-        body = self._converted(await exchange.read_whole(reply, _LONGEST_MESSAGE), reply)
+        body = self._converted(await exchange.read_whole(reply, LONGEST_MESSAGE), reply)
         await self.client.answer(reply.status, self._headers(reply), body)
         exchange.end("done", self._summary)
 

@@ -1,0 +1,361 @@
+"""Interception: a breakpoint holds an answer before the bytes that hit it reach the client, until a person
+lets it go, edits it or drops it, or until its time is over.
+
+Upstream is read on meanwhile, so that the whole answer can be looked at; the client gets heartbeats. An edit
+takes the place of what upstream sent, before that is converted: what the client gets comes from the
+transformer either way. An answer is held at most once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from transformer.findings import note
+from workbench.breakpoints import Breakpoint, parse
+from workbench.errors import UserError
+from workbench.proxy.client import Heartbeat
+from workbench.proxy.exchange import Exchange
+from workbench.proxy.faults import Fault, Faulted
+from workbench.proxy.relay import LONGEST_MESSAGE, Converter, MessageRelay, Relay, StreamRelay, relay_for
+from workbench.proxy.upstream import Reply
+from workbench.proxy.watch import Hit, Watch
+from workbench.tape.format import Release
+from workbench.tape.recipe import Recipe
+
+LIMIT = 300.0  # seconds that an answer is held at most, where nobody says otherwise
+_COMMENT = b": held\n\n"  # says nothing in any client's API, wherever in the answer it comes
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What becomes of a held answer; `keep` and `reads` where the client gets something else."""
+
+    how: Release
+    keep: int | None = None
+    reads: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class Hold:
+    """One answer that waits. `keep` is how many reads had come before the one that hit the breakpoint."""
+
+    exchange: Exchange
+    hit: Hit
+    keep: int
+    limit: float
+    on_end: Callable[[Hold], None]
+    check: Callable[[int, Sequence[bytes]], str | None]  # why an edit cannot be made
+    since: float = field(default_factory=time.monotonic)
+    arriving: bool = True  # upstream still sends
+    decision: Decision | None = None
+
+    def __post_init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.decided: asyncio.Future[Decision] = loop.create_future()
+        self._timer = loop.call_later(self.limit, self.decide, Decision("limit"))
+        self.exchange.recording.hold(self.exchange.clock(), str(self.hit.breakpoint), self.hit.words)
+        found = note("answer-held", breakpoint=str(self.hit.breakpoint), what=self.hit.words)
+        self.exchange.note(found.code, found.level, found.message)
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.since
+
+    def shown(self) -> dict[str, Any]:
+        """For a viewer."""
+        return {
+            "id": self.exchange.recording.id,
+            "path": str(self.exchange.recording.path),
+            "breakpoint": str(self.hit.breakpoint),
+            "message": self.hit.words,
+            "seconds": round(self.seconds, 3),
+            "left": round(max(0.0, self.limit - self.seconds), 3),
+            "arriving": self.arriving,
+            "keep": self.keep,
+        }
+
+    def decide(self, decision: Decision) -> None:
+        """Once; what comes later has no effect."""
+        if self.decision is not None:
+            return
+        self.decision = decision
+        self._timer.cancel()
+        exchange = self.exchange
+        exchange.recording.release(
+            exchange.clock(), decision.how, self.seconds, decision.keep, decision.reads
+        )
+        if decision.how in ("edited", "dropped"):
+            found = note(f"answer-{decision.how}")
+            exchange.note(found.code, found.level, found.message)
+        self.decided.set_result(decision)
+        self.on_end(self)
+
+
+class Intercept:
+    """The breakpoints of a running proxy, and the answers that are held."""
+
+    def __init__(self, standing: Sequence[str] = ()) -> None:
+        self._standing = [parse(text) for text in standing]
+        self.breakpoints: Sequence[Breakpoint] = self._standing
+        self.limit = LIMIT
+        self.held: dict[str, Hold] = {}
+
+    def set(self, texts: Sequence[str], limit: float | None) -> None:
+        """From the next answer on. UserError: one of them is not a breakpoint."""
+        self.breakpoints = [parse(text) for text in texts]
+        if limit is not None:
+            self.limit = limit
+
+    def reset(self) -> None:
+        """Back to those of the command line; whoever waits is let go."""
+        self.breakpoints, self.limit = self._standing, LIMIT
+        self.let_go()
+
+    def let_go(self) -> None:
+        for hold in list(self.held.values()):
+            hold.decide(Decision("unchanged"))
+
+    def hold(
+        self,
+        exchange: Exchange,
+        hit: Hit,
+        keep: int,
+        check: Callable[[int, Sequence[bytes]], str | None],
+    ) -> Hold:
+        held = Hold(exchange, hit, keep, self.limit, self._end, check)
+        self.held[exchange.recording.id] = held
+        return held
+
+    def _end(self, hold: Hold) -> None:
+        self.held.pop(hold.exchange.recording.id, None)
+
+    def relay(self, exchange: Exchange) -> Relay:
+        """The way that an answer takes; another one only where somebody waits for something."""
+        recipe = exchange.recipe
+        if not self.breakpoints or recipe is None:
+            return relay_for(exchange)
+        relay = HeldStream if exchange.outgoing.incoming.wants_stream else HeldMessage
+        return relay(exchange, recipe, self)
+
+    # -- what a person decides; UserError says why that is not possible
+
+    def release(self, id: str) -> None:
+        self._of(id).decide(Decision("unchanged"))
+
+    def drop(self, id: str) -> None:
+        hold = self._of(id)
+        hold.decide(Decision("dropped", hold.keep))
+
+    def edit(self, id: str, keep: int, reads: Sequence[str]) -> None:
+        hold = self._of(id)
+        if hold.arriving:
+            raise UserError("upstream is still sending this answer; it can be edited when all of it is here")
+        problem = hold.check(keep, [read.encode("utf-8", "replace") for read in reads])
+        if problem is not None:
+            raise UserError(problem)
+        hold.decide(Decision("edited", keep, tuple(reads)))
+
+    def _of(self, id: str) -> Hold:
+        if id not in self.held:
+            raise UserError("this answer is not held; it may have been let go when its time was over")
+        return self.held[id]
+
+
+def _dropped(hold: Hold) -> Fault:
+    """A status that clients do not take for a passing one: they are not to ask again by themselves."""
+    message = f"the answer was dropped by a person at the workbench (breakpoint {hold.hit.breakpoint})"
+    return Fault(422, message, "workbench_dropped", "dropped", permanent=True, is_noted=True)
+
+
+_ALREADY = "the client has the beginning of this answer already; only what comes after it can be edited"
+
+
+class HeldStream(StreamRelay):
+    """A streamed answer that may be held."""
+
+    def __init__(self, exchange: Exchange, recipe: Recipe, intercept: Intercept) -> None:
+        super().__init__(exchange, recipe)
+        self._recipe = recipe
+        self._intercept = intercept
+        self._watch = Watch(intercept.breakpoints, recipe)
+        self._hold: Hold | None = None
+        self._reads: list[bytes] = []
+        self._sent: list[bytes] = []  # what the client has of the answer
+        self._half = False  # it has only the beginning of an event
+        self._writing: asyncio.Future[None] | None = None
+        every = exchange.settings.heartbeat
+        self._heartbeat = Heartbeat(self.client, self._begin_late, self.beat, every)
+
+    @property
+    def _waits(self) -> bool:
+        return self._hold is not None and self._hold.decision is None
+
+    def beat(self) -> bytes:
+        if not self._waits:
+            return super().beat()
+        return b"" if self._half else _COMMENT
+
+    # -- holding
+
+    async def _take(self, data: bytes) -> None:
+        if self._hold is None:
+            self._half = self._converter.transformer.half_sent
+            self._look(self._watch.feed(data, self.exchange.clock()))
+        self._reads.append(data)
+        await super()._take(data)
+
+    async def _finish(self) -> None:
+        if self._hold is None:
+            self._look(self._watch.finish(self.exchange.clock()))
+        await super()._finish()
+
+    def _look(self, hit: Hit | None) -> None:
+        if hit is not None:
+            hold = self._intercept.hold(self.exchange, hit, len(self._reads), self._why_not)
+            hold.decided.add_done_callback(lambda _: self._go_on(hold))
+            self._hold = hold
+
+    async def _write_pending(self) -> None:
+        if not self._waits:
+            self._sent += self._pending
+            await super()._write_pending()
+
+    # -- going on
+
+    def _go_on(self, hold: Hold) -> None:
+        """Somebody has decided while upstream may still send."""
+        assert hold.decision is not None
+        if hold.decision.how == "dropped":
+            self._replace(hold.keep, ())
+            if hold.arriving:  # else whoever waits for the decision goes on with it
+                self.exchange.interrupt(_dropped(hold))
+        elif hold.arriving and self.client.started and not self.client.over:
+            self._writing = asyncio.ensure_future(self._write_pending())
+
+    def _made_of(self, keep: int, reads: Sequence[bytes]) -> tuple[Converter, bytes]:
+        converter = Converter(self._recipe)
+        return converter, b"".join(map(converter.feed, (*self._reads[:keep], *reads)))
+
+    def _why_not(self, keep: int, reads: Sequence[bytes]) -> str | None:
+        converter, out = self._made_of(keep, reads)
+        whole = out + converter.finish()
+        return None if whole.startswith(b"".join(self._sent)) else _ALREADY
+
+    def _replace(self, keep: int, reads: Sequence[bytes]) -> None:
+        """The answer is another one from its first change on; what the client has stays."""
+        self._converter, out = self._made_of(keep, reads)
+        self._pending = [out[sum(map(len, self._sent)) :]]
+
+    async def _settle(self) -> bool:
+        """All is here: wait until somebody has decided. True: the answer was edited."""
+        hold = self._hold
+        if hold is None:
+            return False
+        hold.arriving = False
+        await asyncio.wait([hold.decided])
+        if self._writing is not None:
+            await self._writing
+        decision = hold.decision
+        assert decision is not None
+        if decision.how == "dropped":
+            raise Faulted(_dropped(hold))
+        if decision.how == "edited":
+            assert decision.keep is not None
+            self._replace(decision.keep, [read.encode("utf-8", "replace") for read in decision.reads])
+            self._pending.append(self._converter.finish())
+        await self._write_pending()
+        return decision.how == "edited"
+
+    async def _end(self) -> None:
+        await self._settle()
+        await super()._end()
+
+    async def relay(self) -> None:
+        try:
+            await super().relay()
+        except asyncio.CancelledError:
+            self._abandon()
+            raise
+
+    def _abandon(self) -> None:
+        if self._hold is not None:
+            self._hold.decide(Decision("left" if self.exchange.client_left else "stopped"))
+
+    async def fail(self, fault: Fault) -> None:
+        """Upstream broke while the answer is held: what came is still to be decided on."""
+        if self._waits:
+            try:
+                if await self._settle():
+                    await super()._end()
+                    self.exchange.end("done", self.summary())
+                    return
+            except asyncio.CancelledError:
+                self._abandon()
+                raise
+            except Faulted as dropped:
+                fault = dropped.fault
+        await super().fail(fault)
+
+
+class HeldMessage(MessageRelay):
+    """An answer in one piece that may be held: the client simply waits."""
+
+    def __init__(self, exchange: Exchange, recipe: Recipe, intercept: Intercept) -> None:
+        super().__init__(exchange, recipe)
+        self._intercept = intercept
+        self._reply: Reply | None = None
+
+    async def relay(self) -> None:
+        exchange = self.exchange
+        self._reply = reply = await exchange.ask()
+        if not 200 <= reply.status < 300:
+            await self.refuse(reply, self._recipe.message("none").setting.raw)
+            return
+        came = await exchange.read_whole(reply, LONGEST_MESSAGE)
+        body = self._converted(came, reply)
+        hit = Watch(self._intercept.breakpoints, self._recipe).whole(came, exchange.clock())
+        if hit is not None:
+            body = await self._decided(hit, body)
+        await self.client.answer(reply.status, self._headers(reply), body)
+        exchange.end("done", self._summary)
+
+    async def _decided(self, hit: Hit, body: bytes) -> bytes:
+        hold = self._intercept.hold(self.exchange, hit, 0, self._why_not)
+        hold.arriving = False
+        try:
+            await asyncio.wait([hold.decided])
+        except asyncio.CancelledError:
+            hold.decide(Decision("left" if self.exchange.client_left else "stopped"))
+            raise
+        assert hold.decision is not None and self._reply is not None
+        if hold.decision.how == "dropped":
+            self._summary = {}
+            raise Faulted(_dropped(hold))
+        if hold.decision.how == "edited":
+            edited = [read.encode("utf-8", "replace") for read in hold.decision.reads]
+            return self._converted(b"".join(edited), self._reply)
+        return body
+
+    def _why_not(self, keep: int, reads: Sequence[bytes]) -> str | None:
+        assert self._reply is not None
+        if keep:
+            return "an answer in one piece is edited as a whole: keep is 0"
+        try:
+            self._converted(b"".join(reads), self._reply)
+        except Faulted as broken:
+            return broken.fault.message
+        return None
+
+
+def read_wish(body: Mapping[str, Any]) -> tuple[int, list[str]]:
+    """An edit as a viewer asks for it."""
+    keep, reads = body.get("keep", 0), body.get("reads")
+    if type(keep) is not int or keep < 0 or not isinstance(reads, list):
+        raise UserError('an edit is {"keep": how many reads stay, "reads": [the texts that come instead]}')
+    if not all(isinstance(read, str) for read in reads):
+        raise UserError("reads is a list of texts")
+    return keep, reads
