@@ -285,6 +285,15 @@ class HeldStream(StreamRelay):
         if self._hold is not None:
             self._hold.decide(Decision("left" if self.exchange.client_left else "stopped"))
 
+    async def break_off(self, fault: Fault) -> None:
+        """A dropped answer ends with an error, whatever the client has of it: a call before it included."""
+        if self._hold is None or self._hold.decision is None or self._hold.decision.how != "dropped":
+            await super().break_off(fault)
+            return
+        self._pending.append(self._converter.transformer.give_up(fault.error))
+        await self._write_pending()
+        await self.client.end()
+
     async def fail(self, fault: Fault) -> None:
         """Upstream broke while the answer is held: what came is still to be decided on."""
         if self._waits:

@@ -77,11 +77,12 @@ class Watch:
         texts = list(self._new_texts(records, data))
         names = list(self._new_names(records))
         held = transformer.unaccounted
+        most = max((held, *(record.held for record in records if isinstance(record, Transition))))
         was_held, self._held_since = self._held_since, (self._held_since or t) if held else None
         for one in self._breakpoints:
             words = _words(one, records, texts, names)
-            if isinstance(one, HeldMuch) and held > one.characters:
-                words = one.said(held)
+            if isinstance(one, HeldMuch) and most > one.characters:
+                words = one.said(most)
             if isinstance(one, HeldLong) and was_held is not None and t - was_held > one.seconds:
                 words = one.said(held, t - was_held)
             if words is not None:

@@ -245,6 +245,7 @@ class Player:
         self._conformance: Conformance | None = None
         self._comparison = Comparison()
         self._opening = b""  # what the client was sent before upstream said anything
+        self._dropped = False  # by a person: what was held back is gone with the rest
         self._body: bytes | None = None  # of a message that a person changed
         self._blank = True  # nothing has come that could tell what it is
         self._next_try = 0  # how much of a body that is not whole yet is to be read again
@@ -285,7 +286,7 @@ class Player:
     @property
     def unaccounted(self) -> int:
         transformer = self._transformer
-        return transformer.unaccounted if transformer is not None else 0
+        return transformer.unaccounted if transformer is not None and not self._dropped else 0
 
     @property
     def sources(self) -> Mapping[tuple[int, str], SourceMap]:
@@ -472,6 +473,7 @@ class Player:
             elif kind == "end":
                 self._add_end(line)
             elif kind in ("hold", "release"):
+                self._dropped = line.value.get("release") == "dropped"
                 self._show_line(Pane.CLIENT, line)
                 if (replacement := line.replacement) is not None:
                     self._replace(*replacement)
@@ -596,7 +598,8 @@ class Player:
     def _conclude(self, broke: bool, error: Any) -> None:
         """The last of what should have been sent, and whether anything is left over."""
         if (stream := self._stream) is not None:
-            made = self._safely(lambda: stream.fail(error) if broke else stream.finish())
+            close = stream.give_up if self._dropped else stream.fail
+            made = self._safely(lambda: close(error) if broke else stream.finish())
             whole = self._safely(lambda: dumps(stream.message)) if self._collected else made
             self._comparison.made(whole, self.reads - 1)
             self._show_records(self.steps)

@@ -1,0 +1,277 @@
+"""A breakpoint on live traffic, with the real openai SDK as the client that waits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import openai
+import pytest
+from openai import OpenAI
+
+from tests.support.bench import QUICK, TOOLS, Bench, running_bench, wait_for
+from tests.support.streams import message, stream_of
+from tests.support.upstream.answers import Answer, Close, Finish, Gate, Head, Send, stream, whole
+from workbench.proxy.registration import registered
+from workbench.replay.player import Player
+from workbench.tape.format import Tape
+
+CALL = "Look:\n<read_file>\n<path>secret.txt</path>\n</read_file>"
+READS = [
+    stream_of("Look:", finish=None, done=False),
+    stream_of("\n<read_file>\n<path>secret", finish=None, done=False),
+    stream_of(".txt</path>\n</read_file>"),
+]
+OTHER = "\n<read_file>\n<path>README.md</path>\n</read_file>"
+
+
+def gated(*gates: str) -> Answer:
+    """The three reads, the second and the third of which wait."""
+    waits = [step for gate, read in zip(gates, READS[1:], strict=True) for step in (Gate(gate), Send(read))]
+    return Answer([Head(200, [("content-type", "text/event-stream")]), Send(READS[0]), *waits, Finish()])
+
+
+class Desk:
+    """The person at the screen: sets breakpoints, sees what is held, decides."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.registration = registered(bench.proxy.library)[0]
+        self.pool = ThreadPoolExecutor(4)
+
+    def ask(self, method: str, path: str, body: Any = None, status: int = 200) -> Any:
+        headers = {"x-workbench-token": self.registration.token}
+        url = self.registration.control + path
+        answer = httpx.request(method, url, json=body, headers=headers, trust_env=False)
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    def stop_at(self, *lines: str, **more: Any) -> None:
+        self.ask("PUT", "/breakpoints", {"breakpoints": list(lines), **more})
+
+    def held(self, count: int = 1, arriving: bool | None = None) -> list[dict[str, Any]]:
+        def there() -> tuple[list[dict[str, Any]]] | None:
+            found = self.ask("GET", "/held")["held"]
+            fits = arriving is None or all(one["arriving"] is arriving for one in found)
+            return (found,) if len(found) == count and fits else None
+
+        (found,) = wait_for(there, f"{count} answers are held")
+        return list(found)
+
+    def do(self, id: str, what: str, status: int = 200, **more: Any) -> Any:
+        return self.ask("POST", f"/held/{id}", {"do": what, **more}, status)
+
+    def start(self, work: Callable[[OpenAI], Any], *answers: Answer) -> Future[Any]:
+        """The client begins to ask, in a thread of its own."""
+        self.bench.upstream.answer(*answers)
+        client = OpenAI(base_url=self.bench.proxy.url, api_key="sk-x", timeout=20)
+        return self.pool.submit(work, client)
+
+    def tape(self, id: str, complete: bool = True) -> Tape:
+        def found() -> Tape | None:
+            tapes = self.bench.proxy.tapes()
+            return next((t for t in tapes if t.header["id"] == id and (t.complete or not complete)), None)
+
+        tape: Tape = wait_for(found, "its tape")
+        return tape
+
+
+@pytest.fixture(scope="module")
+def module_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    with running_bench(tmp_path_factory.mktemp("intercept"), toml=QUICK) as bench:
+        yield bench
+
+
+@pytest.fixture
+def desk(module_bench: Bench) -> Iterator[Desk]:
+    desk = Desk(module_bench)
+    yield desk
+    desk.ask("DELETE", "/breakpoints")
+    desk.pool.shutdown()
+
+
+class Streamed:
+    """`create(stream=True)` as most people's code uses it; what came so far can be seen meanwhile."""
+
+    def __init__(self) -> None:
+        self.content = ""
+        self.calls: dict[int, list[str]] = {}
+
+    def __call__(self, client: OpenAI) -> tuple[str, list[tuple[str, Any]]]:
+        asked = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": TOOLS}
+        for chunk in client.chat.completions.create(**asked, stream=True):  # type: ignore[call-overload]
+            for choice in chunk.choices:
+                self.content += choice.delta.content or ""
+                for call in choice.delta.tool_calls or []:
+                    one = self.calls.setdefault(call.index, [call.function.name or "", ""])
+                    one[1] += call.function.arguments or ""
+        return self.content, [(name, json.loads(text)) for name, text in self.calls.values()]
+
+
+def created(client: OpenAI) -> tuple[str, list[tuple[str, Any]]]:
+    asked = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": TOOLS}
+    said = client.chat.completions.create(**asked).choices[0].message  # type: ignore[call-overload]
+    calls = [(one.function.name, json.loads(one.function.arguments)) for one in said.tool_calls or ()]
+    return said.content or "", calls
+
+
+def replayed(tape: Tape) -> Player:
+    player = Player(tape.header)
+    player.add(tape.lines)
+    assert player.difference is None and player.problem is None
+    return player
+
+
+def called(player: Player) -> list[tuple[str, Any]]:
+    calls = player.completion["choices"][0]["message"].get("tool_calls") or []  # type: ignore[index]
+    return [(one["function"]["name"], json.loads(one["function"]["arguments"])) for one in calls]
+
+
+def test_a_stream_is_held_read_edited_and_let_go(desk: Desk):
+    desk.stop_at("tool:read*")
+    client = Streamed()
+    done = desk.start(client, gated("first", "rest"))
+    wait_for(lambda: client.content == "Look:" or None, "what comes before the hold")
+    desk.bench.upstream.open("first")
+    (held,) = desk.held()
+    assert held["breakpoint"] == "tool:read*" and held["message"] == "a call of read_file"
+    assert held["arriving"] and 0 < held["left"] <= 300 and held["keep"] == 1
+    assert "can be edited when all of it is here" in str(
+        desk.do(held["id"], "edit", 409, keep=1, reads=[OTHER])
+    )
+    desk.bench.upstream.open("rest")
+    (held,) = desk.held(arriving=False)
+    # The running tape has all that upstream sent, and that it is held.
+    running = lambda: desk.tape(held["id"], complete=False)  # noqa: E731
+    wait_for(lambda: len(running().reads) == 3, "what came is on the running tape")
+    assert [line.value["hold"] for line in running().of("hold")] == ["tool:read*"]
+    # A comment keeps the client waiting; nothing of the call has reached it.
+    heartbeats = wait_for(lambda: [one for one in running().of("sent") if one.value.get("by")], "a heartbeat")
+    assert heartbeats[-1].data == b": held\n\n" and not client.calls and not done.done()
+    assert "has the beginning" in str(
+        desk.do(held["id"], "edit", 409, keep=0, reads=[stream_of("No").decode()])
+    )
+    desk.do(held["id"], "edit", keep=1, reads=[stream_of(OTHER).decode()])
+    assert done.result(10) == ("Look:", [("read_file", {"path": "README.md"})])
+    desk.do(held["id"], "release", 409)
+    tape = desk.tape(held["id"])
+    (release,) = tape.of("release")
+    assert (
+        release.value["release"] == "edited" and release.value["keep"] == 1 and release.value["seconds"] > 0
+    )
+    assert tape.reads == READS, "what upstream sent is on the tape as it came"
+    assert called(replayed(tape)) == [("read_file", {"path": "README.md"})]
+    assert tape.end is not None and tape.end.value["findings"]["answer-edited"] == 1
+
+
+def test_a_whole_answer_is_held_edited_and_let_go(desk: Desk):
+    desk.stop_at("client:secret")
+    done = desk.start(created, whole(message(CALL)))
+    (held,) = desk.held()
+    assert not held["arriving"] and not done.done()
+    assert "is not a" in str(desk.do(held["id"], "edit", 409, keep=0, reads=["not JSON"]))
+    desk.do(held["id"], "edit", keep=0, reads=[json.dumps(message(OTHER))])
+    assert done.result(10) == ("", [("read_file", {"path": "README.md"})])
+    tape = desk.tape(held["id"])
+    assert tape.of("release")[0].value["release"] == "edited"
+    assert called(replayed(tape)) == [("read_file", {"path": "README.md"})]
+    assert b"secret.txt" in tape.reads[0]
+
+
+def test_let_go_while_upstream_still_sends(desk: Desk):
+    desk.stop_at("upstream:ook")
+    client = Streamed()
+    desk.bench.upstream.open("at once")
+    done = desk.start(client, gated("at once", "more"))
+    (held,) = desk.held()
+    assert held["keep"] == 0 and not client.content
+    desk.do(held["id"], "release")
+    wait_for(lambda: client.content == "Look:" or None, "what was held")
+    desk.bench.upstream.open("more")
+    assert done.result(10) == ("Look:", [("read_file", {"path": "secret.txt"})])
+    tape = desk.tape(held["id"])
+    assert tape.of("release")[0].value["release"] == "unchanged"
+    replayed(tape)
+
+
+@pytest.mark.parametrize("arriving", [True, False])
+def test_a_dropped_stream_ends_with_an_error(desk: Desk, arriving: bool):
+    desk.stop_at("tool:*")
+    client = Streamed()
+    asked = len(desk.bench.upstream.requests)
+    gates = (f"call {arriving}", f"end {arriving}")
+    done = desk.start(client, gated(*gates))
+    wait_for(lambda: client.content == "Look:" or None, "what comes before the hold")
+    for gate in gates[: 1 if arriving else 2]:
+        desk.bench.upstream.open(gate)
+    (held,) = desk.held(arriving=arriving)
+    desk.do(held["id"], "drop")
+    with pytest.raises(openai.APIError, match="dropped by a person"):
+        done.result(10)
+    assert client.content == "Look:" and not client.calls
+    assert len(desk.bench.upstream.requests) == asked + 1
+    tape = desk.tape(held["id"])
+    player = replayed(tape)
+    assert called(player) == [] and tape.of("release")[0].value["release"] == "dropped"
+    assert tape.end is not None and tape.end.value["findings"].keys() == {"answer-held", "answer-dropped"}
+
+
+def test_a_dropped_whole_answer_is_an_error_that_is_not_asked_for_again(desk: Desk):
+    desk.stop_at("tool:*")
+    asked = len(desk.bench.upstream.requests)
+    done = desk.start(created, whole(message(CALL)))
+    (held,) = desk.held()
+    desk.do(held["id"], "drop")
+    with pytest.raises(openai.UnprocessableEntityError, match="dropped by a person"):
+        done.result(10)
+    assert len(desk.bench.upstream.requests) == asked + 1
+    assert replayed(desk.tape(held["id"])).completion is None
+
+
+def test_the_limit_lets_go_unchanged_and_two_at_once_are_two_decisions(desk: Desk):
+    desk.stop_at("tool:*")
+    first = desk.start(created, whole(message(CALL)))
+    (one,) = desk.held()
+    desk.stop_at("tool:*", limit=0.4)
+    second = desk.start(Streamed(), stream(READS))
+    both = desk.held(2)
+    other = next(each for each in both if each["id"] != one["id"])
+    assert other["left"] <= 0.4 < one["left"]
+    assert second.result(10)[1] == [("read_file", {"path": "secret.txt"})]
+    assert desk.tape(other["id"]).of("release")[0].value["release"] == "limit"
+    assert not first.done() and [each["id"] for each in desk.held()] == [one["id"]]
+    desk.ask("DELETE", "/breakpoints")  # what a screen does when it closes
+    assert first.result(10)[1] == [("read_file", {"path": "secret.txt"})]
+    assert desk.ask("GET", "/breakpoints") == {"breakpoints": [], "limit": 300.0}
+
+
+def test_a_client_that_leaves_while_its_answer_is_held(desk: Desk):
+    desk.stop_at("tool:*")
+    with desk.bench.asking(stream(READS)) as response:
+        (held,) = desk.held(arriving=False)
+        response.close()
+        desk.held(0)
+    tape = desk.tape(held["id"])
+    assert tape.of("release")[0].value["release"] == "left"
+    assert tape.end is not None and tape.end.value["end"] == "cancelled"
+
+
+def test_upstream_breaks_while_its_answer_is_held(desk: Desk):
+    """What came can still be made a whole answer by hand."""
+    desk.stop_at("tool:*")
+    done = desk.start(Streamed(), stream(READS[:2], end=Close(), framing=5000))
+    (held,) = desk.held(arriving=False)
+    desk.do(held["id"], "edit", keep=0, reads=[stream_of(OTHER).decode()])
+    assert done.result(10)[1] == [("read_file", {"path": "README.md"})]
+    replayed(desk.tape(held["id"]))
+
+
+def test_what_cannot_be_done_is_said(desk: Desk):
+    assert "state:VALUE" in str(desk.ask("PUT", "/breakpoints", {"breakpoints": ["nonsense"]}, 409))
+    assert "list of texts" in str(desk.ask("PUT", "/breakpoints", {"breakpoints": "tool:x"}, 400))
+    assert "seconds" in str(desk.ask("PUT", "/breakpoints", {"breakpoints": [], "limit": -1}, 400))
+    assert "not held" in str(desk.do("nobody", "release", 409))
+    assert "do is" in str(desk.do("nobody", "burn", 400))
