@@ -41,6 +41,11 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("exhaustive" if exhaustive else "quick")
 
 
+def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
+    """A name that can be read, also where the value is a text of a megabyte."""
+    return f"{val[:40]!r}…" if isinstance(val, str | bytes) and len(val) > 60 else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if tiers.exhaustive():
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -258,28 +257,26 @@ def test_a_stream_that_breaks_off_is_told(setting: Setting, way):
     check_replay(setting.last_tape())
 
 
-def leave_response(to: Setting) -> float:
+def leave_response(to: Setting) -> None:
     with openai_client(to) as client:
         events = client.responses.create(**ask_response(to), stream=True)
         next(iter(events))
         events.close()
-        return time.monotonic()
 
 
-def leave_message(to: Setting) -> float:
+def leave_message(to: Setting) -> None:
     with anthropic_client(to) as client:
         events = client.messages.create(**ask_message(to), stream=True)
         next(iter(events))
         events.close()
-        return time.monotonic()
 
 
 @pytest.mark.parametrize("way", [leave_response, leave_message])
 def test_a_client_that_leaves_ends_the_request_to_upstream(setting: Setting, way):
     setting.upstream.answer_with(lambda seen: stream(stream_of("I begin", finish=None, done=False), end=None))
     before = len(setting.upstream.disconnects)
-    left = way(setting)
-    assert setting.upstream.wait_for_disconnects(before + 1)[-1].at - left < 1
+    way(setting)
+    setting.upstream.wait_for_disconnects(before + 1)
     end = setting.last_tape().end
     assert end is not None and end.value["end"] == "cancelled"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from time import thread_time
 
 
 def calls_made(work: Callable[[], object]) -> int:
@@ -20,3 +21,36 @@ def calls_made(work: Callable[[], object]) -> int:
     finally:
         sys.setprofile(None)
     return count
+
+
+def lines_run(work: Callable[[], object]) -> int:
+    """How many lines of Python are run for some work, for loops that call nothing."""
+    count = 0
+
+    def seen(frame: object, event: str, arg: object) -> object:
+        nonlocal count
+        count += event == "line"
+        return seen
+
+    before = sys.gettrace()
+    sys.settrace(seen)  # type: ignore[arg-type]
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def grows_evenly(work: Callable[[int], object], size: int, times: int = 16) -> bool:
+    """Whether work of so many times the size takes about so many times as long, not the square of it.
+
+    For what regular expressions do, which nothing counts. The work is compared with itself, so a slow machine
+    does not matter; and what a busy one does in between is not in all of the attempts.
+    """
+    return any(_seconds(work, size * times) < times**1.5 * _seconds(work, size) for _ in range(10))
+
+
+def _seconds(work: Callable[[int], object], size: int) -> float:
+    before = thread_time()
+    work(size)
+    return thread_time() - before

@@ -6,7 +6,9 @@ make no difference, always on the same ones.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
+from functools import update_wrapper
 from typing import Any, TypeVar
 
 import pytest
@@ -55,7 +57,38 @@ def each(rows: Iterable[T], check: Callable[[T], object]) -> None:
         try:
             check(row)
         except Exception as failure:
-            failure.add_note(f"row: {row}")
+            failure.add_note(f"row: {row!r:.1000}")
             failures.append(failure)
     if failures:
         raise ExceptionGroup(f"{len(failures)} of {len(every)} rows fail", failures)
+
+
+def each_row(names: str, values: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """As `pytest.mark.parametrize`, but all rows are one test, which names the rows that fail.
+
+    Of pytest's time a row costs more than most of these checks take. For tests that share nothing between
+    their rows: fixtures are made once for all of them.
+    """
+    arguments = [name.strip() for name in names.split(",")]
+    cases = [case for value in values if (case := _case(value, len(arguments))) is not None]
+    assert all(len(case) == len(arguments) for case in cases), names
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        def all_rows(**others: Any) -> None:
+            each(cases, lambda case: test(**others, **dict(zip(arguments, case, strict=True))))
+
+        signature = inspect.signature(test)
+        others = [parameter for name, parameter in signature.parameters.items() if name not in arguments]
+        update_wrapper(all_rows, test)
+        all_rows.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
+        return all_rows
+
+    return decorate
+
+
+def _case(value: Any, arguments: int) -> Sequence[Any] | None:
+    """The values of a row; None where only the other tier has it."""
+    if isinstance(value, ParameterSet):
+        assert {mark.name for mark in value.marks} <= {"exhaustive"}, value.marks
+        return value.values if exhaustive() or not value.marks else None
+    return (value,) if arguments == 1 else tuple(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import time
 
 import pytest
 
@@ -34,14 +33,12 @@ QUICK = ("nested ranges", "a format", "recursive macros")  # one for each limit;
 
 @pytest.mark.parametrize("attack", ATTACKS if exhaustive() else QUICK)
 def test_an_attack_ends_with_a_sentence(attack: str):
-    started = time.monotonic()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     new, findings = converted(BODY, "qwen3-coder", INJECT, ATTACKS[attack])
     told = [finding.message for finding in findings if finding.code == "template-failed"]
     assert len(told) == 1 and "built-in" in told[0], told
     assert "read" in new["messages"][0]["content"], "the built-in template was used"
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # KiB: not in this process
-    assert time.monotonic() - started < 20
 
 
 def test_a_good_template_does_what_it_says():

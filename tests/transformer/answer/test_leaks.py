@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.cost import calls_made
+from tests.support.cost import calls_made, grows_evenly
 from tests.support.streams import message, tool
 from tests.support.tiers import exhaustive
 from transformer.answer.leaks import MARKS, hits
@@ -359,17 +358,11 @@ def test_any_mixture_has_its_places_inside_the_text(text):
     ],
 )  # fmt: skip
 def test_the_work_is_linear(unit):
-    """Calls are counted, which is the same on every machine; what one search of a pattern takes is timed."""
+    """Calls are counted; what one search of a pattern takes is compared with itself."""
 
     def look(size: int) -> None:
         observed(message(unit * (size // len(unit))), REQUEST, "kimi-k2")
 
-    def seconds(size: int) -> float:
-        start = time.process_time()
-        look(size)
-        return time.process_time() - start
-
     assert calls_made(lambda: look(16_000)) < 4.8 * calls_made(lambda: look(4_000)) + 1000
     if exhaustive():
-        small, large = (min(seconds(size) for _ in range(3)) for size in (25_000, 200_000))
-        assert large < 8 * 5 * max(small, 0.001), "8 times the text takes more than 40 times as long"
+        assert grows_evenly(look, 12_000)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -167,9 +166,7 @@ def test_who_has_left_takes_upstream_with_it(bench: Bench, name: str, half_first
             client.shutdown(socket.SHUT_WR)
             wait_for(lambda: client.recv(65536, socket.MSG_PEEK), "a byte that asks")
             client.recv(65536)  # closing a socket with unread bytes is a reset, which is noticed at once
-    left = time.monotonic()
-    gone = bench.upstream.wait_for_disconnects(before + 1)[-1]
-    assert gone.at - left < 2
+    bench.upstream.wait_for_disconnects(before + 1)
     tape = bench.tape()
     assert tape.end is not None
     assert (tape.end.value["end"], tape.end.value["error"]) == ("cancelled", "the client went away")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cost import grows_evenly
 from tests.support.cuts import every_split
 from tests.support.streams import chunk, sse
 from tests.support.tiers import exhaustive
@@ -170,10 +170,18 @@ def test_time_that_ran_out_costs_a_few_letters_at_most():
     "unit", ["sk-", "Bearer ", "://", '"a":"', "eyJ.", "?a=", "-----BEGIN ", "<key>", "gh"]
 )
 def test_time_is_linear(unit: str):
-    part = 1 if exhaustive() else 8
-    data = unit.encode() * (400_000 // part // len(unit))
-    started = time.process_time()
-    masked([data])
-    masked([data[at : at + 1] for at in range(5_000 // part)])
-    masked(events(pieces(unit * (20_000 // part // len(unit)), 3)).splitlines(keepends=True))
-    assert time.process_time() - started < 6
+    part = 1 if exhaustive() else 4
+
+    def in_one(size: int) -> None:
+        masked([unit.encode() * (size // len(unit))])
+
+    def in_bytes(size: int) -> None:
+        data = unit.encode() * (size // len(unit))
+        masked([data[at : at + 1] for at in range(len(data))])
+
+    def in_events(size: int) -> None:
+        masked(events(pieces(unit * (size // len(unit)), 3)).splitlines(keepends=True))
+
+    assert grows_evenly(in_one, 20_000 // part)
+    assert grows_evenly(in_bytes, 400 // part)
+    assert grows_evenly(in_events, 1_200 // part)

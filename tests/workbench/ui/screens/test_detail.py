@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.widgets import Input
 
+from tests.support.cost import calls_made
 from tests.support.samples import name_of, some_samples
 from tests.support.streams import chunk, sse
 from tests.support.tiers import only_exhaustive
@@ -125,23 +125,16 @@ HUGE = {
 }
 
 
-def _longest_slice(document: JsonText) -> float:
-    document.fit(80)
-    slices = []
-    more = True
-    while more:
-        before = time.process_time()
-        more = document.advance(0.01)
-        slices.append(time.process_time() - before)
-    return max(slices)
-
-
 @pytest.mark.parametrize("name", HUGE)
 def test_no_slice_of_the_layout_takes_long(name: str):
-    # What a busy machine does in between is not the layout's: of several runs the best one counts.
-    longest = min(_longest_slice(document := JsonText(HUGE[name])) for _ in range(4))
+    """The shortest slices there are: each looks at the clock after one row, or a piece of one."""
+    document = JsonText(HUGE[name])
+    document.fit(80)
+    slices = []
+    while not document.complete:
+        slices.append(calls_made(lambda: document.advance(0)))
     rows = [document.text(row) for row in range(max(0, len(document) - 50), len(document))]
-    assert longest < 0.05 and rows and max(map(len, rows)) < 800
+    assert max(slices) < 3_000 and rows and max(map(len, rows)) < 800
 
 
 # -- the screen
@@ -296,9 +289,7 @@ def test_a_huge_event(name: str):
         view = DetailScreen(player, Pane.UPSTREAM, 1)
         async with shown(view, (80, 24)) as app:
             await app.until(lambda: app.sees("What came"), "the facts")
-            before = time.thread_time()
-            view.begin()
-            assert time.thread_time() - before < 0.05
+            assert calls_made(view.begin) < 20_000
             await app.until(lambda: app.sees("What came"), "the facts")
             await app.press("2", "end")
             assert len(view.json.document) > 1 and app.seen
