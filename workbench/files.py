@@ -49,7 +49,7 @@ def resolve(name: str) -> Path:
 _ODD = re.compile(r"[^A-Za-z0-9.-]+")
 
 
-def save(text: str | bytes, name: str, folder: Path) -> Path:
+def save(text: str | bytes, name: str, folder: Path, ending: str = ".txt") -> Path:
     """Into a new file in a folder, which is made if need be; OSError if that does not work.
 
     For its owner only: what was on the screen may be anybody's source code.
@@ -57,12 +57,13 @@ def save(text: str | bytes, name: str, folder: Path) -> Path:
     data = text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
     stem = _ODD.sub("-", name).strip("-.")[:60] or "text"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return _written(folder, stem, data)
+    return _written(folder, stem, ending, data)
 
 
-def _written(folder: Path, stem: str, data: bytes) -> Path:
+def _written(folder: Path, stem: str, ending: str, data: bytes) -> Path:
     for number in count(1):
-        path = folder / (f"workbench-{stem}.txt" if number == 1 else f"workbench-{stem}-{number}.txt")
+        again = "" if number == 1 else f"-{number}"
+        path = folder / f"workbench-{stem}{again}{ending}"
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from workbench.errors import UserError
+from workbench.library.retention import is_running
 from workbench.library.summary import COLUMNS, summarise
 from workbench.library.tapefiles import (
     INDEX,
@@ -24,6 +26,7 @@ from workbench.library.tapefiles import (
     is_marked,
     list_tapes,
     make_folder,
+    marks_files,
 )
 from workbench.system import make_private
 from workbench.text import json_text
@@ -33,7 +36,7 @@ VERSION = 4
 _ADDED: Mapping[int, Sequence[str]] = {
     2: ("try_id TEXT", "prompt TEXT"),
     3: ("chat TEXT",),
-    4: ("tools TEXT", "asked TEXT", "asked_by TEXT"),
+    4: ("tools TEXT", "asked TEXT", "asked_by TEXT", "offered INTEGER"),
 }
 _SCHEMA = """
 CREATE TABLE tapes (
@@ -44,7 +47,8 @@ CREATE TABLE tapes (
     chunks INTEGER NOT NULL, bytes INTEGER NOT NULL, calls INTEGER NOT NULL,
     findings TEXT NOT NULL, level TEXT, lost INTEGER NOT NULL, size INTEGER NOT NULL, marked INTEGER NOT NULL,
     resend_of TEXT, error TEXT, problem TEXT, pid INTEGER, updated REAL NOT NULL,
-    try_id TEXT, prompt TEXT, chat TEXT, tools TEXT, asked TEXT, asked_by TEXT
+    try_id TEXT, prompt TEXT, chat TEXT, tools TEXT, asked TEXT, asked_by TEXT,
+    offered INTEGER
 ) WITHOUT ROWID;
 CREATE INDEX tapes_started ON tapes (started);
 CREATE INDEX tapes_id ON tapes (id);
@@ -154,7 +158,8 @@ class Index:
         values = [_values(row, 0.0) for row in rows]
         with _Transaction(self._db):
             self._db.executemany(
-                "UPDATE tapes SET tools = :tools, asked = :asked, asked_by = :asked_by WHERE path = :path",
+                "UPDATE tapes SET tools = :tools, asked = :asked, asked_by = :asked_by, offered = :offered "
+                "WHERE path = :path",
                 values,
             )
 
@@ -329,6 +334,27 @@ def _filled(library: Path, path: str) -> dict[str, Any]:
     except OSError:
         return {"path": path}
     return summarise(library, TapeEntry(path, found.st_size, found.st_mtime, False))
+
+
+def delete_tape(library: Path, path: str) -> None:
+    """A tape, what was noted about it, and its row. Raises UserError while it is being written."""
+    tape = library / path
+    try:
+        found = tape.stat()
+        if is_running(tape, found.st_mtime, time.time()):
+            raise UserError("this exchange still runs; it can be deleted when it has ended")
+    except FileNotFoundError:
+        pass
+    try:
+        for file in (tape, *marks_files(tape)):
+            file.unlink(missing_ok=True)
+        index = Index(library, _WAIT)
+        try:
+            index.remove([path])
+        finally:
+            index.close()
+    except (OSError, sqlite3.Error) as error:
+        raise UserError(f"{tape} cannot be deleted: {error}") from None
 
 
 def reconcile(library: Path, index: Index) -> list[TapeEntry]:

@@ -93,6 +93,7 @@ class Row:
     tools: tuple[str, ...] = ()  # that the answer calls, by name, in order
     asked: str | None = None  # the last words of the user, or the tool's result that was sent, as it begins
     asked_by: str | None = None  # the tools whose results they are; None: they are the user's
+    offered: int | None = None  # so many tools the request offers
 
 
 COLUMNS = tuple(column.name for column in fields(Row))
@@ -107,14 +108,17 @@ def columns_of_header(header: Mapping[str, Any]) -> dict[str, Any]:
     columns["stream"] = stream if isinstance(stream, bool) else None
     columns["pid"] = pid if isinstance(pid, int) and 0 < pid < 1 << 31 else None
     columns["started"] = started_of(header) or 0.0
-    columns["asked"], columns["asked_by"] = _asked(header)
+    request = chat_request(header) if header.get("kind") != "relay" else None
+    if request is not None:
+        offered = request.get("tools")
+        columns["offered"] = len(offered) if isinstance(offered, list) else 0
+        columns["asked"], columns["asked_by"] = _asked(request)
     return columns
 
 
-def _asked(header: Mapping[str, Any]) -> tuple[str | None, str | None]:
+def _asked(request: Mapping[str, Any]) -> tuple[str | None, str | None]:
     """What the client came with: the user's words, or a tool's result and the names of the tools."""
-    request = chat_request(header) if header.get("kind") != "relay" else None
-    messages = (request or {}).get("messages")
+    messages = request.get("messages")
     messages = [one for one in messages if isinstance(one, Mapping)] if isinstance(messages, list) else []
     while messages and messages[-1].get("role") not in ("user", "tool"):
         messages.pop()
@@ -214,7 +218,8 @@ def summarise(library: Path, entry: TapeEntry) -> dict[str, Any]:
     try:
         given = load(str((library / entry.path).absolute()), "tape")
         assert given.tape is not None
-        row |= {key: value for key, value in _columns(given, given.tape, entry.modified).items() if value}
+        columns = _columns(given, given.tape, entry.modified)
+        row |= {key: value for key, value in columns.items() if value or key == "offered"}
     except UserError as error:
         row |= {"state": "damaged", "problem": error.message}
     except Exception as error:  # one tape, of whatever origin, must not stop the others

@@ -99,6 +99,11 @@ def is_marked(tape: Path) -> bool:
     return any(tape.with_name(name).exists() for name in _marks(tape.name))
 
 
+def marks_files(tape: Path) -> list[Path]:
+    """The files beside a tape in which a person's notes may be."""
+    return [tape.with_name(name) for name in _marks(tape.name)]
+
+
 def list_tapes(library: Path) -> Iterator[TapeEntry]:
     """Every tape there is, the oldest first. What vanishes meanwhile is passed over.
 

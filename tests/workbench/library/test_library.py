@@ -507,7 +507,7 @@ def test_what_is_no_moment(text: str):
 def test_an_index_of_the_first_version_is_brought_up_to_date(tmp_path: Path):
     put(tmp_path, row(1, model="old"))
     db = sqlite3.connect(tmp_path / "library.sqlite")
-    for column in ("try_id", "prompt", "chat", "tools", "asked", "asked_by"):
+    for column in ("try_id", "prompt", "chat", "tools", "asked", "asked_by", "offered"):
         db.execute(f"ALTER TABLE tapes DROP COLUMN {column}")
     db.execute("PRAGMA user_version = 1")
     db.commit()
@@ -533,7 +533,7 @@ def test_what_an_older_version_did_not_write_is_read_from_the_tapes(tmp_path: Pa
     write_tape(tmp_path, "d/2.jsonl", Tape({**tape.header, **head}, tape.lines))
     rebuild(tmp_path)
     db = sqlite3.connect(tmp_path / "library.sqlite")
-    for column in ("tools", "asked", "asked_by"):
+    for column in ("tools", "asked", "asked_by", "offered"):
         db.execute(f"ALTER TABLE tapes DROP COLUMN {column}")
     db.execute("PRAGMA user_version = 3")
     db.commit()
@@ -544,8 +544,8 @@ def test_what_an_older_version_did_not_write_is_read_from_the_tapes(tmp_path: Pa
     assert [json.loads(line)["tools"] for line in listed(capfdbinary)] == [["read_file"]]
     with Library(tmp_path) as library:
         assert not library.unfilled()
-        assert {(row.tools, row.asked, row.asked_by) for row in library.rows()} == {
-            (("read_file",), None, None), ((), "1: NOTE", "read_file"),
+        assert {(row.tools, row.asked, row.asked_by, row.offered) for row in library.rows()} == {
+            (("read_file",), None, None, 1), ((), "1: NOTE", "read_file", 1),
         }  # fmt: skip
     with pytest.raises(UserError, match="no key 'tools'"):
         library_list(str(tmp_path), where="tools:x")

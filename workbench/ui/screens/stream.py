@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from typing import ClassVar
 
 from textual import work
@@ -17,32 +20,56 @@ from workbench.analysis.filters import FilterError
 from workbench.analysis.variants.changes import Change
 from workbench.demo.launch import Tips
 from workbench.errors import UserError
+from workbench.files import save
+from workbench.library.index import delete_tape, fill_in
 from workbench.library.summary import Row
 from workbench.replay.lines import Tail
+from workbench.replay.marks import Mark, Marks
 from workbench.replay.player import Pane
 from workbench.replay.sources import tape_replayable
 from workbench.tape.recipe import Wishes
+from workbench.text import date_and_time
+from workbench.ui.background import in_background
 from workbench.ui.display import content
+from workbench.ui.follow import Follow
 from workbench.ui.opentape import OpenTape
 from workbench.ui.screens.exchange import ExchangeScreen
 from workbench.ui.screens.replay import ReplayScreen
 from workbench.ui.screens.session import SessionScreen
 from workbench.ui.screens.trial import TrialScreen
-from workbench.ui.widgets.bars import FILTER, KeyBar
-from workbench.ui.widgets.exchanges import Catalogue, Entry, ExchangeList, Judged, is_side
+from workbench.ui.screens.view import files_of
+from workbench.ui.widgets.bars import FILTER, NOTE, PLACE, KeyBar, Question
+from workbench.ui.widgets.exchanges import Catalogue, Entry, ExchangeList
+from workbench.ui.widgets.exchangetable import Judged, is_side, short_session
 from workbench.ui.widgets.exchangeview import ExchangeView
 from workbench.ui.widgets.rowpane import RowPane
 
 _POLL = 0.3  # seconds between looks at the index
 _SLICE = 0.012
+_WHOLE = -1  # the step of a mark that is about the whole exchange
+
+
+def _note_of(tape: Path) -> str:
+    """What a person wrote about an exchange as a whole."""
+    mark = Marks(tape).at(_WHOLE)
+    return mark.note if mark is not None else ""
+
+
+def _fill_in(library: Path) -> None:
+    with suppress(sqlite3.Error, OSError):  # nobody may write there: the columns stay as they are
+        fill_in(library)
 
 
 class StreamScreen(ExchangeScreen):
     """Live: the newest exchange is open, others can be chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("s", "session", "Session", id="stream.session",
-                tooltip="The session's calls beside their results"),
+        Binding("s", "session", "Conversation", id="stream.session",
+                tooltip="The conversation as a person reads it: the calls beside their results, live"),
+        Binding("F", "follow", "Follow", id="stream.follow",
+                tooltip="Show each new exchange as it begins; moving yourself stops it"),
+        Binding("S", "follow_session", "Follow session", id="stream.follow-session", show=False,
+                tooltip="Follow the exchanges of this session only"),
         Binding("p", "replay", "Replay", id="stream.replay",
                 tooltip="Step through this exchange, forwards and backwards, even while it still runs"),
         Binding("T", "try", "Try prompts", id="stream.try", show=False,
@@ -69,6 +96,8 @@ class StreamScreen(ExchangeScreen):
         self._trouble.display = False
         self._searched = self._asked_in = self._list
         self._looking = False  # into tapes, for the filter
+        self._filling = False  # the index, with what an older version did not write
+        self.follow = Follow()
 
     @property
     def parts(self) -> tuple[RowPane, ...]:
@@ -109,8 +138,9 @@ class StreamScreen(ExchangeScreen):
     # -- a guide for new users
 
     def guide(self, tips: Tips) -> None:
-        """Show a line that says what to do next, and put the cursor on the fault."""
+        """Show a line that says what to do next, and put the cursor on the fault, which stays there."""
         self._tips = tips
+        self.follow.off()
         self.view.prove = True
 
     def did(self, action: str) -> None:
@@ -134,15 +164,23 @@ class StreamScreen(ExchangeScreen):
             return
         if entries is not None:
             self._show_list(entries)
+            self._fill_in()
+        self._go_on_following()
         if not self.catalogue.rows:
             self._say_waiting(f"nothing is recorded in {self.library} yet")
+
+    def _fill_in(self) -> None:
+        """Rows of an older version lack columns of the list: they are read from the tapes, once."""
+        if not self._filling and self.catalogue.unfilled:
+            self._filling = True
+            in_background(self, lambda: _fill_in(self.library), lambda _: None)
 
     def _show_list(self, entries: list[Entry]) -> None:
         text = self.catalogue.text
         looks = text and self.catalogue.undecided
         fits_none = "no exchange fits; f changes the filter" if text else ""
         self._list.empty = "no exchange fits so far" if looks else fits_none
-        self._list.border_title = content(f"Exchanges: {text}" if text else "Exchanges")
+        self._list.order = self.catalogue.order
         self._list.show_entries(entries)
         if self._awaited is not None:
             self._choose_awaited()
@@ -151,6 +189,19 @@ class StreamScreen(ExchangeScreen):
             self.view.set_running(chosen.row.state == "running")
         if self.catalogue.undecided and not self._looking:
             self._look_into_tapes()
+
+    def _show_title(self) -> None:
+        """What is listed, and whether the newest is followed."""
+        text, others = self.catalogue.text, self.follow.others
+        parts = [f"Exchanges: {text}" if text else "Exchanges"]
+        if self.follow.on:
+            session = self.follow.session
+            parts.append(f"▶ following {short_session(session)}" if session else "▶ following")
+            if others:
+                parts.append(f"{others} more {'runs' if others == 1 else 'run'}")
+        else:
+            parts.append("F follows")
+        self._list.border_title = content(" · ".join(parts))
 
     def _say_waiting(self, why: str) -> None:
         if self.tape.source is None:
@@ -178,15 +229,89 @@ class StreamScreen(ExchangeScreen):
         await asyncio.sleep(0)
 
     def on_row_pane_moved(self, event: RowPane.Moved) -> None:
-        chosen = self._list.chosen
-        if event.pane is not self._list or chosen is None:
+        """A person has moved, in the list or in a pane; at the end of a pane they go on watching."""
+        if event.pane is not self._list:
+            if not event.pane.follow:
+                self._stop_following()
             return
+        self._stop_following()
         self._show_newer()
-        if not self._shows(chosen):
-            first = self.tape.source is None
-            self.view.open(Tail(self.library / chosen.row.path), chosen.row.state == "running")
-            if not first:
-                self.did("exchange")
+        if self._show_chosen():
+            self.did("exchange")
+
+    def on_exchange_list_replaced(self) -> None:
+        self._show_newer()
+        self._show_chosen()
+
+    def _show_chosen(self) -> bool:
+        """The selected exchange in the panes; False where it is there already."""
+        chosen = self._list.chosen
+        if chosen is None or self._shows(chosen):
+            return False
+        self._open(chosen)
+        return True
+
+    def _open(self, chosen: Judged) -> None:
+        self.view.open(Tail(self.library / chosen.row.path), chosen.row.state == "running")
+        self._list.note = _note_of(self.library / chosen.row.path) if chosen.row.marked else ""
+
+    # -- following
+
+    def action_follow(self) -> None:
+        """Of all sessions."""
+        self.follow.all()
+        self._begin_following("following: each new exchange is shown as it begins")
+
+    def action_follow_session(self) -> None:
+        chosen = self._list.chosen
+        session = chosen.row.session if chosen is not None else None
+        if session is None:
+            self.notify("this exchange belongs to no session; F follows all", timeout=3)
+            return
+        self.follow.only(session)
+        self._begin_following(f"following the session {session}")
+
+    def _begin_following(self, said: str) -> None:
+        if self.tape.at is not None:
+            self.view.pause()  # it was paused
+        for pane in self.view.panes:
+            pane.action_last()
+        newest = next((one.row for one in self.catalogue.listed if self._is_followed(one.row)), None)
+        if newest is not None:
+            self._follow_to(newest.path)
+        self._show_following()
+        self.notify(said, timeout=2)
+        self.did("follow")
+
+    def _is_followed(self, row: Row) -> bool:
+        return self.follow.session in (None, row.session)
+
+    def _stop_following(self) -> None:
+        if self.follow.on:
+            self.follow.off()
+            self._show_following()
+
+    def _go_on_following(self) -> None:
+        """To the next exchange, when it is time. Not while something lies over this screen, or it is paused:
+        who comes back shall find what was there."""
+        path = self.tape.path
+        shown = path.relative_to(self.library).as_posix() if path is not None else None
+        goes = self.follow.goes([entry.row for entry in self.catalogue.listed], shown, monotonic())
+        if goes is not None and shown is not None and self.is_current and self.tape.at is None:
+            self._follow_to(goes)
+        self._show_following()
+
+    def _follow_to(self, path: str) -> None:
+        if self._list.follow_to(path):
+            self._show_chosen()
+            self._show_newer()
+
+    def _show_following(self) -> None:
+        self.set_class(self.follow.on, "-following")
+        if self._list.watched != self.follow.on:
+            self._list.watched = self.follow.on
+            self._list.show()
+        self._show_title()
 
     def on_row_pane_stepped(self, event: RowPane.Stepped) -> None:
         if event.pane is not self._list:
@@ -202,11 +327,80 @@ class StreamScreen(ExchangeScreen):
         self.view.pause()
         self.did("pause")
 
+    def action_next(self, way: int) -> None:
+        """In the list: the next exchange that went wrong."""
+        if self.focused is not self._list or self._search:
+            super().action_next(way)
+        elif not self._list.next_bad(way):
+            self.notify("no exchange in this list went wrong", timeout=2)
+
+    def on_exchange_list_sorted(self, event: ExchangeList.Sorted) -> None:
+        self.catalogue.sort_by(event.order)
+        self._poll()
+
+    def on_exchange_list_wanted(self, event: ExchangeList.Wanted) -> None:
+        tape = self.library / event.row.path
+        match event.deed:
+            case "mark":
+                self._note(tape, "" if Marks(tape).at(_WHOLE) is None else None)
+            case "note":
+                self.ask(NOTE, lambda text: self._note(tape, text), _note_of(tape))
+            case "export":
+                self._export(tape)
+            case "delete":
+                when = date_and_time(event.row.started)
+                sure = Question(f"delete the exchange of {when}? ", "enter deletes its tape, escape keeps it")
+                self.ask(sure, lambda _: self._delete(event.row))
+
+    def _note(self, tape: Path, note: str | None) -> None:
+        """Mark an exchange as a whole, with a note perhaps; None: not any more. Raises UserError."""
+        marks = Marks(tape)
+        if note is None:
+            marks.remove(_WHOLE)
+        else:
+            marks.put(Mark(_WHOLE, note.strip()))
+        try:
+            marks.save()
+        except UserError as error:
+            self.notify(error.message, severity="error", timeout=6)
+            return
+        self._list.note = note or ""
+        self.notify("not marked any more" if note is None else "marked: it is kept", timeout=2)
+        self._poll()
+
+    def _export(self, tape: Path) -> None:
+        files = files_of(self.app)
+        if files.path is not None:
+            self._write(tape, files.path)
+            return
+
+        def chosen(text: str) -> None:
+            files.choose(text)
+            assert files.path is not None
+            self._write(tape, files.path)
+
+        self.ask(PLACE, chosen, files.suggested)
+
+    def _write(self, tape: Path, folder: Path) -> None:
+        try:
+            path = save(tape.read_bytes(), tape.stem, folder, ".jsonl")
+        except OSError as error:
+            self.notify(f"no file could be written: {error}", severity="error")
+            return
+        self.notify(f"written to {path}; workbench replay opens it", timeout=6)
+
+    def _delete(self, row: Row) -> None:
+        delete_tape(self.library, row.path)
+        self.notify("deleted", timeout=2)
+        self._poll()
+
     def action_unfold(self) -> None:
         self.catalogue.unfold()
         self._poll()
 
     def action_open(self, view: str) -> None:
+        if view != "help":
+            self._stop_following()  # who reads about this exchange comes back to it
         if view == "detail" and self.focused is self._list:
             if self.player is not None:
                 self.look_at(self.view.panes[Pane.MACHINE])

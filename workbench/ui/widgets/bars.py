@@ -79,7 +79,8 @@ class Question:
 
 SEARCH = Question("/ ", "text in this pane; enter finds it, n and N go on")
 PLACE = Question("files go to ", "a folder for this and all further files; enter takes it")
-FILTER = Question("filter ", 'model:qwen verdict:leak finding:unclosed* has:call text:"…" -has:reasoning')
+NOTE = Question("note ", "what is to be remembered about this exchange; enter keeps it")
+FILTER = Question("filter ", 'tool:bash since:2h verdict:leak model:qwen finding:unclos* text:"…" -has:mark')
 
 
 class PlainInput(Input):

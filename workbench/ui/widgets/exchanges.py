@@ -1,52 +1,38 @@
-"""The list of exchanges, by session, the newest first, each with its verdict; and the catalogue that fills
-it with those that a filter lets through. Requests beside the conversation are folded.
+"""The list of exchanges, the newest first, each with what was asked, what it called and its verdict; and the
+catalogue that fills it with those that a filter lets through. Requests beside the conversation are folded.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
+from typing import ClassVar, Literal
 
+from textual.binding import Binding, BindingType
+from textual.message import Message
 from textual.strip import Strip
 
 from workbench.analysis.filters import Filter, parse
-from workbench.analysis.verdicts import Verdict, facts_of_row, verdict
 from workbench.library.query import Library
 from workbench.library.summary import Row
 from workbench.replay.lines import Tail
 from workbench.text import counted, date_and_time
-from workbench.ui.display import Pieces, look_of, sentence, sign_of
+from workbench.ui.display import sentence
+from workbench.ui.widgets.exchangetable import (
+    COLUMNS,
+    Judged,
+    Order,
+    Table,
+    judged,
+    order_by,
+    without_side,
+)
 from workbench.ui.widgets.rowpane import GroupedPane, RowPane
 
-_INDENT = 3  # cells before what is opened
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """The line above the exchanges of one conversation."""
-
-    name: str
-    count: int
-    folded: int  # side requests that are not shown
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """An exchange and what is to be said of it."""
-
-    row: Row
-    verdict: Verdict
-
-    @property
-    def level(self) -> str:
-        return self.verdict.level
-
-    @property
-    def sentence(self) -> str:
-        return self.verdict.sentence
+_INDENT = 2  # cells before what is opened
+_ROOM = 7  # lines of the list, from which on the selected row is opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +48,59 @@ class Older:
         return f"{older} {are} neither listed nor filtered: workbench library list has them"
 
 
-Entry = Session | Judged | Older
+Entry = Judged | Older
+Deed = Literal["mark", "note", "delete", "export"]
 
 
 class ExchangeList(GroupedPane):
-    """A session is a group."""
+    """A table: names of columns above, a row for each exchange."""
 
     NAME = "Exchanges"
+    HEAD = 1
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "sort(1)", "Sort", id="list.sort", show=False,
+                tooltip="Sort the list by its next column; a click on a column's name does it, too"),
+        Binding("O", "turn_order", "Turn order", id="list.turn", show=False,
+                tooltip="Sort the list the other way round"),
+        Binding("m", "do('mark')", "Mark", id="list.mark", show=False,
+                tooltip="Mark this exchange, or not: a marked one is never thrown away"),
+        Binding("M", "do('note')", "Note", id="list.note", show=False,
+                tooltip="Write a note about this exchange; it is kept with it"),
+        Binding("d,delete", "do('delete')", "Delete", id="list.delete", show=False,
+                tooltip="Delete this exchange and its tape, after a question"),
+        Binding("e", "do('export')", "Export", id="list.export", show=False,
+                tooltip="Write this exchange as a tape to a folder of yours; secrets are masked in it"),
+    ]  # fmt: skip
+
+    @dataclass
+    class Replaced(Message):
+        """Another exchange is selected because the one before is not listed any more; nobody has moved."""
+
+    @dataclass
+    class Sorted(Message):
+        """The list is to be sorted otherwise."""
+
+        order: Order
+
+    @dataclass
+    class Wanted(Message):
+        """Something is to be done with the selected exchange."""
+
+        deed: Deed
+        row: Row
 
     def __init__(self) -> None:
         super().__init__(id="exchanges")
         self.border_title = self.NAME
         self.entries: list[Entry] = []
+        self.order = Order()
+        self.watched = False  # the newest exchange is followed, nobody moves here
+        self.note = ""  # of the selected exchange
         self.follow = False
         self._met = 0.0  # when the newest exchange began that was there when the user last moved here
+        self._table: tuple[int, Order, Table] | None = None  # for which width and order it is
+
+    # -- what is listed
 
     @property
     def newer(self) -> int:
@@ -90,30 +115,74 @@ class ExchangeList(GroupedPane):
         """Another list; the selected exchange stays selected wherever it is now."""
         chosen = self.chosen
         self.entries = list(entries)
+        self._table = None
         if chosen is None:
             self._meet()
-        places = {entry.row.path: at for at, entry in enumerate(self.entries) if isinstance(entry, Judged)}
-        at = places.get(chosen.row.path, -1) if chosen is not None else -1
+        at = self._place(chosen.row.path) if chosen is not None else -1
         if at < 0:
-            at = next(iter(places.values()), -1)
+            at = next((at for at, entry in enumerate(self.entries) if isinstance(entry, Judged)), -1)
         moved = chosen is None or at < 0 or self.entries[at].row.path != chosen.row.path  # type: ignore[union-attr]
         self.set_reactive(RowPane.cursor, at)
         self.show()
         if moved and at >= 0:
-            self.post_message(self.Moved(self, at))
+            self.post_message(self.Replaced())
 
     @property
     def chosen(self) -> Judged | None:
         entry = self.entries[self.cursor] if 0 <= self.cursor < len(self.entries) else None
         return entry if isinstance(entry, Judged) else None
 
+    def _place(self, path: str) -> int:
+        """The row of an exchange, by its tape; -1: it is not listed."""
+        places = (at for at, entry in enumerate(self.entries) if _is_of(entry, path))
+        return next(places, -1)
+
     def choose(self, path: str) -> bool:
-        """Select an exchange by its tape."""
-        for at, entry in enumerate(self.entries):
-            if isinstance(entry, Judged) and entry.row.path == path:
+        """Select an exchange by its tape, as the user would."""
+        at = self._place(path)
+        if at >= 0:
+            self.go(at)
+        return at >= 0
+
+    def follow_to(self, path: str) -> bool:
+        """Select an exchange because it is the one that is followed: nobody has moved."""
+        at = self._place(path)
+        if at >= 0:
+            self._meet()
+            self.set_reactive(RowPane.cursor, at)
+            self.show()
+        return at >= 0
+
+    def next_bad(self, way: int) -> bool:
+        """Select the next exchange with an error or a warning, in a circle; False when there is none."""
+        for at in self.circle(way):
+            entry = self.entries[at]
+            if isinstance(entry, Judged) and entry.is_bad:
                 self.go(at)
                 return True
         return False
+
+    # -- sorting
+
+    def action_sort(self, way: int) -> None:
+        names = list(self._columns(self.size.width - 1).widths)
+        at = names.index(self.order.name) if self.order.name in names else -1
+        name = names[(at + way) % len(names)] if names else self.order.name
+        if name != self.order.name:
+            self.post_message(self.Sorted(order_by(name, self.order)))
+
+    def action_turn_order(self) -> None:
+        self.post_message(self.Sorted(self.order.turned()))
+
+    def click_head(self, x: int) -> None:
+        name = self._columns(self.size.width - 1).column_at(x)
+        if name is not None:
+            self.post_message(self.Sorted(order_by(name, self.order)))
+
+    def action_do(self, deed: Deed) -> None:
+        chosen = self.chosen
+        if chosen is not None:
+            self.post_message(self.Wanted(deed, chosen.row))
 
     # -- rows
 
@@ -131,105 +200,54 @@ class ExchangeList(GroupedPane):
         self._meet()
         super().go(row, tell=tell)
 
+    def _columns(self, width: int) -> Table:
+        known = self._table
+        if known is None or known[:2] != (width, self.order):
+            listed = [entry for entry in self.entries if isinstance(entry, Judged)]
+            known = self._table = width, self.order, Table(listed, width, self.order)
+        return known[2]
+
+    def draw_head(self, y: int, width: int) -> Strip:
+        return self.line(self._columns(width).head() if self.entries else [], width)
+
     def draw(self, row: int, width: int) -> Strip:
-        match self.entries[row]:
-            case Session() as session:
-                pieces = self._session(session, width)
-            case Older() as older:
-                pieces = [(f"─ {older.sentence}", "warning")]
-            case Judged() as entry:
-                pieces = self._exchange(entry)
-        return self.line(pieces, width)
-
-    def _session(self, session: Session, width: int) -> Pieces:
-        folded = f" (+{session.folded} side)" if session.folded else ""
-        numbers = f"{session.count}{folded}"
-        room = max(8, width - len(numbers) - 3)  # a client may call its sessions whatever it likes
-        name = session.name if len(session.name) <= room else f"{session.name[: room - 1]}…"
-        return [(f"─ {name} ", "strong"), (numbers, "dim")]
-
-    def _exchange(self, entry: Judged) -> Pieces:
-        row = entry.row
-        calls = f"{row.calls}⚒ " if row.calls else "   "
-        return [
-            (f" {sign_of(entry.level)} ", look_of(entry.level)),
-            (f"{_moment(row.started)} ", "dim"),
-            (calls, "good"),
-            (entry.sentence + "  ", "plain"),
-            (f"{row.model or '?'} ", "bright"),
-            (f"{_api(row)}{row.dialect} · {' · '.join(_numbers(row))}", "dim"),
-        ]
+        entry = self.entries[row]
+        if isinstance(entry, Older):
+            return self.line([(f"─ {entry.sentence}", "warning")], width)
+        return self.line(self._columns(width).row(entry), width)
 
     def opened(self, row: int, width: int, most: int) -> list[Strip]:
+        """What the columns have no room for; a list that is small, or only watched, needs its rows more."""
         entry = self.entries[row]
-        if not isinstance(entry, Judged):
+        if not isinstance(entry, Judged) or self.room < _ROOM or self.watched or not self.has_focus:
             return []
         facts = entry.row
         told = (
-            facts.model or "?",
-            f"{_api(facts)}{facts.dialect}",
-            facts.state,
-            *_numbers(facts),
-            counted(facts.calls, "call"),
+            f"note: {self.note}" if self.note else "",
+            *self._columns(width).hidden(entry),
+            "" if facts.ttfb is None else f"first byte {facts.ttfb:.2f} s",
+            counted(facts.chunks, "read"),
+            facts.upstream or "",
+            date_and_time(facts.started),
+            facts.id,
         )
-        numbers = " · ".join([*map(str, told), date_and_time(facts.started), facts.id])
-        plain, room = self.look("plain"), width - _INDENT
-        lines = sentence(entry.sentence, self.look(look_of(entry.level)), room, min(most, 2), plain)
-        lines += sentence(numbers, self.look("dim"), room, min(most, 4) - len(lines), plain)
+        words = " · ".join(part for part in told if part)
+        lines = sentence(words, self.look("dim"), width - _INDENT, min(2, most), self.look("plain"))
         return [Strip.join((self.line([], _INDENT), line)) for line in lines]
 
     def text(self, row: int) -> str:
         entry = self.entries[row]
-        if isinstance(entry, Session):
-            return entry.name
         if isinstance(entry, Older):
             return entry.sentence
-        return f"{entry.sentence} {entry.row.model} {_api(entry.row)}{entry.row.dialect} {entry.row.id}"
+        texts = (column.text(entry) for column in COLUMNS)
+        return "  ".join(text for text in (*texts, entry.row.id) if text)
 
 
-def _api(row: Row) -> str:
-    """The client's API, where it is not the usual one."""
-    return f"{row.kind} → " if row.kind in ("responses", "messages") else ""
+def _is_of(entry: Entry, path: str) -> bool:
+    return isinstance(entry, Judged) and entry.row.path == path
 
 
-def _moment(started: float) -> str:
-    """The time of today, the date and the time of another day."""
-    when = datetime.fromtimestamp(started)
-    return when.strftime("%H:%M:%S" if when.date() == datetime.now().date() else "%d %b %H:%M")
-
-
-def _numbers(row: Row) -> Iterator[str]:
-    if row.ttfb is not None:
-        yield f"first byte {row.ttfb:.2f} s"
-    if row.duration is not None:
-        yield f"duration {row.duration:.1f} s"
-    yield counted(row.chunks, "read")
-
-
-def judged(row: Row) -> Judged:
-    """What the index alone can say of an exchange."""
-    return Judged(row, verdict(facts_of_row(row)))
-
-
-def grouped(judged_rows: Iterable[Judged], folds: bool = True) -> list[Entry]:
-    """Newest first; a session stands where its newest exchange does. Folded ones are counted only."""
-    sessions: dict[str, list[Judged]] = {}
-    for entry in judged_rows:
-        sessions.setdefault(entry.row.session or "", []).append(entry)
-    entries: list[Entry] = []
-    for name, group in sessions.items():
-        shown = [entry for entry in group if not (folds and is_side(entry.row))] or group
-        entries.append(Session(name or "without a session", len(shown), len(group) - len(shown)))
-        entries += shown
-    return entries
-
-
-def is_side(row: Row) -> bool:
-    """A request beside the conversation: a title, an embedding."""
-    return row.kind == "relay" or "nothing-offered" in row.findings
-
-
-_MOST = 2000
+_MOST = 10_000
 _LIVES = 2.0  # seconds between looks at whether writers still live
 
 
@@ -248,7 +266,11 @@ class Catalogue:
             str, tuple[int, bool]
         ] = {}  # the answers of tapes that the filter had to look into, and their sizes then
         self._judged: dict[str, Judged] = {}
+        self.order = Order()
+        self.listed: list[Judged] = []  # the newest first, whatever the order of the list
+        self.folded = 0  # requests beside the conversations that are not listed
         self.rows: list[Row] = []  # the newest, whatever the filter
+        self.unfilled = False  # rows of an older version lack columns
         self.older = 0  # so many are not among them
         self.fitting = 0  # so many of them the filter lets through
         self.undecided: list[Row] = []
@@ -259,6 +281,10 @@ class Catalogue:
         self.text = text.strip()
         self._version = -1
         self._decided.clear()
+
+    def sort_by(self, order: Order) -> None:
+        self.order = order
+        self._version = -1
 
     def unfold(self) -> None:
         """Show side requests, or fold them away again."""
@@ -279,6 +305,7 @@ class Catalogue:
             if version == self._version and not self._may_have_died():
                 return None
             self.rows = self._index.rows(limit=_MOST)
+            self.unfilled = self._index.unfilled()
             self.older = self._index.count() - len(self.rows) if len(self.rows) == _MOST else 0
         except Exception:
             self._index, self._version = None, -1
@@ -301,17 +328,21 @@ class Catalogue:
             self._judged[row.path] = entry if entry is not None and entry.row == row else judged(row)
         shown = [entry for entry in self._judged.values() if self._lets_through(entry)]
         self.fitting = len(shown)
-        entries = grouped(shown, folds=not self._unfolded)
-        return [*entries, Older(self.older)] if self.older > 0 else entries
+        self.listed = shown if self._unfolded else without_side(shown)
+        self.folded = len(shown) - len(self.listed)
+        entries = self.order.sorted(self.listed)
+        return [*entries, Older(self.older)] if self.older > 0 else list(entries)
 
     @property
     def said(self) -> str:
-        """How many exchanges the filter lets through, and how many tapes it has still to look into."""
+        """How many exchanges the filter lets through, and how many tapes it has still to look into; what is
+        folded."""
+        folded = f"+{self.folded} side" if self.folded else ""
         if self._filter is None:
-            return ""
+            return folded
         fits = f"{self.fitting:,} of {counted(len(self.rows), 'exchange')}"
         looks = f"looking into {counted(len(self.undecided), 'tape')} …" if self.undecided else ""
-        return " · ".join(part for part in (fits, looks) if part)
+        return " · ".join(part for part in (fits, looks, folded) if part)
 
     def _lets_through(self, entry: Judged) -> bool:
         if self._filter is None:

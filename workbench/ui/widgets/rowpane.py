@@ -41,6 +41,7 @@ class RowPane(Widget, can_focus=True):
     }  # fmt: skip
     DEFAULT_CLASSES = "rowpane"
     NAME: ClassVar[str] = ""  # in a list of the parts of a screen
+    HEAD: ClassVar[int] = 0  # lines above the rows that do not scroll
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "move(1)", "Down", id="row.down", show=False, tooltip="The next row"),
         Binding("up,k", "move(-1)", "Up", id="row.up", show=False, tooltip="The previous row"),
@@ -113,6 +114,13 @@ class RowPane(Widget, can_focus=True):
     def opened(self, row: int, width: int, most: int) -> list[Strip]:
         """More lines for the selected row, below it; none where one line says it all."""
         return []
+
+    def draw_head(self, y: int, width: int) -> Strip:
+        """A line above the rows."""
+        raise NotImplementedError
+
+    def click_head(self, x: int) -> None:
+        """A click on a line above the rows."""
 
     def lead(self, row: int) -> int:
         """How many rows above this one are to be seen along with it."""
@@ -208,6 +216,11 @@ class RowPane(Widget, can_focus=True):
         """Rows that came since following stopped."""
         return 0 if self.follow else max(0, self.count() - self.seen)
 
+    @property
+    def room(self) -> int:
+        """How many lines there are for rows."""
+        return max(0, self.size.height - self.HEAD)
+
     def grown(self) -> bool:
         """There may be more rows than before; True when the cursor has followed them."""
         count = self.count()
@@ -225,7 +238,7 @@ class RowPane(Widget, can_focus=True):
 
     def _arrange(self) -> None:
         """Which row is on which line; the selected one stays in sight, opened as far as there is room."""
-        height, width, count = self.size.height, self.size.width - 1, self.count()
+        height, width, count = self.room, self.size.width - 1, self.count()
         if height <= 0 or width <= 0 or not count:
             self._layout_of, self._open = [], []
             return
@@ -253,6 +266,9 @@ class RowPane(Widget, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width - 1
+        if y < self.HEAD:
+            return Strip.join((self.draw_head(y, width), self.line([], 1))).apply_style(self._ground)
+        y -= self.HEAD
         if y >= len(self._layout_of):
             strip = self.line([(f" {self.empty if y == 0 else ''}", "dim")], width)
         else:
@@ -272,7 +288,7 @@ class RowPane(Widget, can_focus=True):
 
     def _bar(self, y: int) -> str:
         """A scroll bar of our own: where we are, and how much there is."""
-        count, height = self.count(), self.size.height
+        count, height = self.count(), self.room
         if count <= height:
             return " "
         size = max(1, height * height // count)
@@ -334,7 +350,7 @@ class RowPane(Widget, can_focus=True):
         self.post_message(self.Stepped(self))
 
     def action_page(self, by: int) -> None:
-        self.go(self.cursor + by * max(1, self.size.height - 2))
+        self.go(self.cursor + by * max(1, self.room - 2))
 
     def action_first(self) -> None:
         self.go(0)
@@ -344,7 +360,7 @@ class RowPane(Widget, can_focus=True):
 
     def scroll_rows(self, by: int) -> None:
         """Look elsewhere; the selected row comes along only as far as it has to."""
-        height, lines = self.size.height, self.count() + len(self._open)
+        height, lines = self.room, self.count() + len(self._open)
         top = max(0, min(self.top + by, lines - height))
         if top != self.top:
             self.top = top
@@ -373,10 +389,14 @@ class RowPane(Widget, can_focus=True):
         offset = event.get_content_offset(self)
         if offset is None:
             return
-        if offset.x >= self.size.width - 1:
-            self.go(offset.y * self.count() // max(1, self.size.height))
+        y = offset.y - self.HEAD
+        if y < 0:
+            self.click_head(offset.x)
             return
-        row = self.row_at(offset.y)
+        if offset.x >= self.size.width - 1:
+            self.go(y * self.count() // max(1, self.room))
+            return
+        row = self.row_at(y)
         if row is not None:
             self.go(row)
             if event.chain > 1:

@@ -67,14 +67,17 @@ async def test_enter_in_the_list_goes_into_the_exchange(library: Path):
         assert driver.pane(Pane.MACHINE).size.height > 3
 
 
-async def test_the_name_of_a_session_stays_in_sight(library: Path):
+async def test_the_names_of_the_columns_stay_in_sight(library: Path):
     async with driving(library, (120, 30)) as driver:
-        await driver.press("0", "G", "g")
-        assert driver.list.top == 0 and driver.list.cursor == 1
+        await driver.press("0", "G")
+        assert driver.text(driver.list).splitlines()[0].split()[:2] == ["time", "▼"]
+        await driver.press("g")
+        assert driver.list.top == 0 and driver.list.cursor == 0
+        assert driver.text(driver.list).splitlines()[0].split()[:2] == ["time", "▼"]
 
 
 async def test_the_wheel_at_the_end_changes_nothing(library: Path):
-    async with driving(library, (120, 30)) as driver:
+    async with driving(library, (120, 24)) as driver:
         await driver.press("1", "G", "up", "down")
         upstream = driver.pane(Pane.UPSTREAM)
         top, cursor = upstream.top, upstream.cursor
@@ -84,7 +87,7 @@ async def test_the_wheel_at_the_end_changes_nothing(library: Path):
 
 
 async def test_the_wheel_turns_the_right_way_whatever_is_open(library: Path):
-    async with driving(library, (120, 30)) as driver:
+    async with driving(library, (120, 24)) as driver:
         await driver.press("1", "G")
         upstream = driver.pane(Pane.UPSTREAM)
         while upstream.top:

@@ -10,7 +10,8 @@ from tests.support.libraries import make_library
 from tests.support.live import SAMPLES
 from workbench.replay.lines import Tail
 from workbench.ui.widgets import exchanges
-from workbench.ui.widgets.exchanges import Catalogue, ExchangeList, Judged, Older
+from workbench.ui.widgets.exchanges import Catalogue, ExchangeList, Older
+from workbench.ui.widgets.exchangetable import Judged
 
 
 @pytest.fixture

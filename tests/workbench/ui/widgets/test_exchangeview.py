@@ -19,7 +19,7 @@ from workbench.replay.timeline import Timeline
 from workbench.tape.format import end_line, make_header, read_line, sent_line
 from workbench.ui.opentape import OpenTape
 from workbench.ui.widgets.bars import VerdictBar
-from workbench.ui.widgets.exchanges import ExchangeList, judged
+from workbench.ui.widgets.exchangetable import Order, Table, judged
 from workbench.ui.widgets.exchangeview import ExchangeView, numbers_of
 from workbench.ui.widgets.panes import ClientPane, alarm, matters
 from workbench.ui.widgets.replayview import rows_of
@@ -100,10 +100,9 @@ def test_calls_count_from_one_and_a_long_answer_does_not_begin_again():
 def test_an_exchange_says_its_date_and_labels_its_times(today: bool):
     started = time.time() if today else 1_700_000_000.0
     row = Row("x.jsonl", "x", started, state="done", ttfb=0.25, duration=3.0, chunks=1)
-    listed = ExchangeList()
-    listed.entries = [judged(row)]
-    text = "".join(piece for piece, _ in listed._exchange(judged(row)))
-    assert "first byte 0.25 s · duration 3.0 s · 1 read" in text and not text.endswith("s")
+    table = Table([judged(row)], 100, Order())
+    names, text = ("".join(piece for piece, _ in pieces) for pieces in (table.head(), table.row(judged(row))))
+    assert names.index("took") + len("took") == text.index("3.0 s") + len("3.0 s")
     moment = datetime.fromtimestamp(started)
     assert moment.strftime("%H:%M") in text
     assert (moment.strftime("%d %b") in text) is (moment.date() != datetime.now().date())
