@@ -133,7 +133,15 @@ class StreamScreen(ExchangeScreen):
 
     def _show_newer(self) -> None:
         newer = f"{self._list.newer} new ↑" if self._list.newer else ""
-        self._list.say_below(self.catalogue.said, newer, self._url)
+        self._list.say_below(self._following, self.catalogue.said, newer, self._url)
+
+    @property
+    def _following(self) -> str:
+        others, session = self.follow.others, self.follow.session
+        if not self.follow.on:
+            return "F follows"
+        what = f"▶ following {short_session(session)}" if session else "▶ following"
+        return f"{what}, {others} more {'runs' if others == 1 else 'run'}" if others else what
 
     # -- a guide for new users
 
@@ -180,6 +188,7 @@ class StreamScreen(ExchangeScreen):
         looks = text and self.catalogue.undecided
         fits_none = "no exchange fits; f changes the filter" if text else ""
         self._list.empty = "no exchange fits so far" if looks else fits_none
+        self._list.border_title = content(f"Exchanges: {text}" if text else "Exchanges")
         self._list.order = self.catalogue.order
         self._list.show_entries(entries)
         if self._awaited is not None:
@@ -189,19 +198,6 @@ class StreamScreen(ExchangeScreen):
             self.view.set_running(chosen.row.state == "running")
         if self.catalogue.undecided and not self._looking:
             self._look_into_tapes()
-
-    def _show_title(self) -> None:
-        """What is listed, and whether the newest is followed."""
-        text, others = self.catalogue.text, self.follow.others
-        parts = [f"Exchanges: {text}" if text else "Exchanges"]
-        if self.follow.on:
-            session = self.follow.session
-            parts.append(f"▶ following {short_session(session)}" if session else "▶ following")
-            if others:
-                parts.append(f"{others} more {'runs' if others == 1 else 'run'}")
-        else:
-            parts.append("F follows")
-        self._list.border_title = content(" · ".join(parts))
 
     def _say_waiting(self, why: str) -> None:
         if self.tape.source is None:
@@ -311,7 +307,7 @@ class StreamScreen(ExchangeScreen):
         if self._list.watched != self.follow.on:
             self._list.watched = self.follow.on
             self._list.show()
-        self._show_title()
+        self._show_newer()
 
     def on_row_pane_stepped(self, event: RowPane.Stepped) -> None:
         if event.pane is not self._list:
