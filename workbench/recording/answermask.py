@@ -109,12 +109,14 @@ class Scanner:
             self._parts[-1] = (self._parts[-1][0], self._parts[-1][1] + len(data))
         else:
             self._parts.append((at, len(data)))
+        hint = _last_hint(window, max(0, skip - _OVERLAP))
+        named = self._near > 0 or hint >= 0  # before this part, or in it: it may be a long one
         self._near -= len(data)
-        if (hint := _last_hint(window, max(0, skip - _OVERLAP))) >= 0:
+        if hint >= 0:
             self._near = max(self._near, hint + _LONGEST_NAME - len(window))
         opened, sure = len(window), len(window)
-        plain = self._near <= 0 and _TRIGGER.search(window, max(0, skip - _OVERLAP)) is None
-        rules = () if plain else tuple(_present(window, named=self._near > 0))
+        plain = not named and _TRIGGER.search(window, max(0, skip - _OVERLAP)) is None
+        rules = () if plain else tuple(_present(window, named=named))
         for start, end, goes_on in self._found(window, rules):
             yield from self._in_stream(max(start, skip) - skip, end - skip)
             if goes_on is not None and end == len(window) and goes_on not in self._runs:

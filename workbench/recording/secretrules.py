@@ -43,6 +43,8 @@ class Form(NamedTuple):
 
 
 _SPACE = r"(?:\s|\\[nrt]){0,20}"
+_IN_TAGS = r"[^<>\\\s]"
+_IN_TAGS_IN_JSON = r'[^<>\\\s"]'
 _BEFORE = r"(?:(?<![\w-])|(?<=\\[nrt]))"  # where a word begins, also after the escape of a line break
 _TOKEN = r"[\w.~+/=-]"
 _BASE64 = r"[\w+/=-]"
@@ -108,9 +110,9 @@ FORMS = (
     # The same as models write it that speak in tags.
     Form(
         "<",
-        rf"<(?:parameter=)?(?P<name>[\w.-]{{1,100}})>{_SPACE}(?P<secret>[^<>\\\s]+)",
+        rf"<(?:parameter=)?(?P<name>[\w.-]{{1,100}})>{_SPACE}(?P<secret>{_IN_TAGS}+)",
         rf"<(?:parameter=)?(?P<name>[\w.-]{{0,100}})(?P<closed>>{_SPACE}\\?)?\Z",
-        r"[^<>\\\s]*",
+        rf"{_IN_TAGS}*",
         "member",
     ),
     *(
@@ -155,7 +157,8 @@ def _text(expression: str) -> re.Pattern[str]:
 
 
 def _bytes(expression: str) -> re.Pattern[bytes]:
-    return re.compile(expression.encode())
+    """In the bytes of an answer a bare quote is the end of the text, and not a part of the value."""
+    return re.compile(expression.replace(_IN_TAGS, _IN_TAGS_IN_JSON).encode())
 
 
 def places(text: AnyStr, letters: AnyStr, start: int = 0) -> Iterator[int]:

@@ -185,3 +185,18 @@ def test_time_is_linear(unit: str):
     assert grows_evenly(in_one, 20_000 // part)
     assert grows_evenly(in_bytes, 400 // part)
     assert grows_evenly(in_events, 1_200 // part)
+
+
+def test_a_name_far_before_the_end_of_a_read_counts():
+    """A server that is fast, or an answer that does not stream, brings much after it in the same read."""
+    long = b'{"password": "hunter2", "more": "%b"}' % (b"x" * 1000)
+    assert masked([long]) == [long.replace(b"hunter2", b"*******")]
+
+
+@pytest.mark.parametrize("size", [18, 20, 21])
+def test_a_value_in_tags_ends_with_the_text_of_its_event(size: int):
+    """What stands after it there is JSON, and stays."""
+    text = "<login>\n<password>hunter2</password>\n</login>"
+    data = events(pieces(text, size))
+    for reads in ([data], data.splitlines(keepends=True)):
+        assert texts_of(b"".join(masked(reads))) == text.replace("hunter2", "*******")
