@@ -234,29 +234,32 @@ def _partial(text: bytes) -> int:
 
 
 class Usual(NamedTuple):
-    """Most reads are one event that differs from the one before in nothing but a text. What stands around
-    that is known to be plain."""
+    """Most events differ from the one before in nothing but a text. What stands around that is known to be
+    plain."""
 
     head: bytes
     rest: bytes
+    between: bytes  # what stands between the texts of two such events
     channel: Scanner
 
-    def text(self, data: bytes) -> bytes | None:
-        if not data.startswith(self.head) or not data.endswith(self.rest):
+    def texts(self, events: bytes) -> bytes | None:
+        """The texts of one or many such events as one: a server that is fast sends many in a read. None where
+        one of them is another."""
+        if not events.startswith(self.head) or not events.endswith(self.rest):
             return None
-        text = data[len(self.head) : len(data) - len(self.rest)]
+        text = events[len(self.head) : -len(self.rest)]
+        if self.between in text:
+            texts = text.split(self.between)
+            return b"".join(texts) if all(map(_STRING.fullmatch, texts)) else None
         return text if _STRING.fullmatch(text) is not None else None
-
-    def joined(self, data: bytes) -> bytes | None:
-        """The texts of one or many such events as one; a server that is fast sends many in a read."""
-        if not data.startswith(self.head) or not data.endswith(self.rest):
-            return None
-        texts = data[len(self.head) : len(data) - len(self.rest)].split(self.rest + self.head)
-        return b"".join(texts) if all(map(_STRING.fullmatch, texts)) else None
 
 
 class AnswerMasker:
-    """One direction of one exchange. Before the place `decided` in the stream nothing changes any more."""
+    """One direction of one exchange. Before the place `decided` in the stream nothing changes any more.
+
+    What comes is looked at twice, and both looks cost more than all else that is done for a tape. So whole
+    lines are first compared with what is usual, which decides nearly all of them at once.
+    """
 
     def __init__(self, secrets: Sequence[Secret]) -> None:
         self._own = Masker(secrets)
@@ -264,6 +267,7 @@ class AnswerMasker:
         self._raw = Scanner(())
         self._channels: dict[tuple[bytes, ...], Scanner] = {}
         self._line = b""  # the beginning of a line that is not whole
+        self._unread = 0  # so much at its end was not looked at as bytes: it may turn out to be usual
         self._skips = False  # the rest of a line that is too long
         self._open: list[Piece] = []
         self._usual: Usual | None = None
@@ -290,33 +294,53 @@ class AnswerMasker:
 
     def passes(self, data: bytes) -> bool:
         """The usual case, at little cost: whether no part of the next read can belong to a secret."""
-        if self._open or self._line or self._skips or not self._raw.idle or not self._own.is_plain(data):
+        if self._open or self._line or self._skips or data[-1:] != b"\n":
             return False
-        text = None if self._usual is None else self._usual.joined(data)
-        if text is None:
-            if data[-1:] != b"\n" or _TRIGGER.search(data) is not None:
-                return False
-            texts = list(islice(_TEXT.finditer(data), 2))
-            if len(texts) > 1 or (texts and not self._learn(data, texts[0])):
-                return False
-            text = texts[0][2] if texts else None
-        if text and (self._usual is None or not self._usual.channel.passes(text)):
+        if not self._own.is_plain(data) or not self._are_plain(data):
             return False
-        self._raw.context = b"\n"
         self._own.skip(len(data))
-        self._total += len(data)
-        self.decided = self._total
+        self.decided = self._total = self._total + len(data)
         return True
 
-    def _learn(self, data: bytes, text: re.Match[bytes]) -> bool:
-        """The next read will most likely look like this one."""
-        begin = data.rfind(b"\n", 0, text.start()) + 1
-        line = data[begin : data.find(b"\n", text.end())]
+    def _are_plain(self, lines: bytes) -> bool:
+        """Whether these whole lines are events as usual, with plain texts, or have no texts at all. If not,
+        nothing has happened yet: they have to be read."""
+        if not self._raw.idle:
+            return False
+        usual = self._usual
+        text = None if usual is None else usual.texts(lines)
+        if text is None:
+            if _TRIGGER.search(lines) is not None:
+                return False
+            first = list(islice(_TEXT.finditer(lines), 2))
+            if len(first) > 1 or (first and not self._learn(lines, first[0])):
+                return False
+            usual, text = self._usual, first[0][2] if first else b""
+        if text and (usual is None or not usual.channel.passes(text)):
+            return False
+        self._raw.context = b"\n"
+        return True
+
+    def _learn(self, event: bytes, text: re.Match[bytes]) -> bool:
+        """The next event will most likely look like this one, whose only text this is."""
+        begin = event.rfind(b"\n", 0, text.start()) + 1
+        line = event[begin : event.find(b"\n", text.end())]
         if not line.startswith(_EVENT):
             return False
         channel = self._channel((text[1], *_INDEXES.findall(line)))
-        self._usual = Usual(data[: text.start(2)], data[text.end(2) :], channel)
+        head, rest = event[: text.start(2)], event[text.end(2) :]
+        self._usual = Usual(head, rest, rest + head, channel)
         return True
+
+    def _learn_from_last(self, lines: bytes) -> None:
+        """The same, from the last event of several."""
+        gap = b"\r\n\r\n" if lines.endswith(b"\r\n\r\n") else b"\n\n"
+        if lines.endswith(gap):
+            at = lines.rfind(gap, 0, -len(gap))
+            event = lines[at + len(gap) if at >= 0 else 0 :]
+            texts = list(islice(_TEXT.finditer(event), 2))
+            if len(texts) == 1 and _TRIGGER.search(event) is None:
+                self._learn(event, texts[0])
 
     def _channel(self, key: tuple[bytes, ...]) -> Scanner:
         channel = self._channels.get(key)
@@ -329,21 +353,20 @@ class AnswerMasker:
 
     def feed(self, data: bytes) -> Piece:
         """The next read; every secret that is complete with it is masked, in earlier pieces as well."""
-        at = self._total
         piece = self._own.feed(data)
         self._total += len(data)
         self._open.append(piece)
-        whole = not self._line and not self._skips
-        usual = self._usual if whole else None
-        text = usual.text(data) if usual else None
-        if self._raw.idle and data[-1:] == b"\n" and _TRIGGER.search(data if text is None else text) is None:
-            self._raw.context = b"\n"
+        window = self._line + data
+        cut = window.rfind(b"\n") + 1
+        rest = window[cut:]
+        if not self._skips and _may_be_event(rest) and (self._are_plain(window[:cut]) if cut else self._raw.idle):
+            self._unread = len(rest) if cut else self._unread + len(data)
+            self._line = rest
         else:
-            self._mask(self._raw.feed(data, at))
-        if usual and text is not None:
-            self._mask(usual.channel.feed(text, at + len(usual.head)))
-        else:
-            self._mask(self._read_lines(data, at))
+            self._read_bytes(window)
+            self._mask(self._read_lines(data, self._total - len(data)))
+            if cut:
+                self._learn_from_last(window[:cut])
         # What was written for lack of time stays decided.
         self.decided = decided = max(self.decided, min(self._first_open(), self._own.decided))
         self._open = [part for part in self._open if part.end > decided]
@@ -352,6 +375,7 @@ class AnswerMasker:
     def decide(self) -> None:
         """Time is up: what is undecided is written as it is, or masked if it is most likely a secret."""
         self._own.decide()
+        self._read_bytes(self._line)
         self._mask(found for one in (self._raw, *self._channels.values()) for found in one.certain())
         self._open.clear()
         self.decided = self._total
@@ -360,6 +384,16 @@ class AnswerMasker:
         if found := list(ranges):
             for part in self._open:
                 part.mask(found)
+
+    def _read_bytes(self, window: bytes) -> None:
+        """Look for secrets in the bytes: in those of the window, which ends where the stream does, that were
+        not looked at yet."""
+        data = window[len(self._line) - self._unread :]
+        self._unread = 0
+        if self._raw.idle and data[-1:] == b"\n" and _TRIGGER.search(data) is None:
+            self._raw.context = b"\n"
+        elif data:
+            self._mask(self._raw.feed(data, self._total - len(data)))
 
     def _read_lines(self, data: bytes, at: int) -> Iterator[tuple[int, int]]:
         """Events are lines; a line is read when it is whole."""
@@ -370,8 +404,7 @@ class AnswerMasker:
                 yield from self._read_texts(line, start)
             self._skips = False
             start += len(line) + 1
-        other = not _EVENT.startswith(rest[: len(_EVENT)])
-        self._skips = self._skips or other or len(rest) > _LONGEST_LINE
+        self._skips = self._skips or not _may_be_event(rest)
         self._line = b"" if self._skips else rest
 
     def _read_texts(self, line: bytes, at: int) -> Iterator[tuple[int, int]]:
@@ -379,8 +412,15 @@ class AnswerMasker:
             return
         indexes: tuple[bytes, ...] | None = None
         for match in _TEXT.finditer(line):
-            if not match[2]:
+            text = match[2]
+            if not text:
                 continue
             indexes = tuple(_INDEXES.findall(line)) if indexes is None else indexes
             channel = self._channel((match[1], *indexes))
-            yield from channel.feed(match[2], at + match.start(2))
+            if not channel.passes(text):
+                yield from channel.feed(text, at + match.start(2))
+
+
+def _may_be_event(rest: bytes) -> bool:
+    """Whether what has come of a line may become one whose texts are read."""
+    return _EVENT.startswith(rest[: len(_EVENT)]) and len(rest) <= _LONGEST_LINE
