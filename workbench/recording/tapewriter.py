@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from workbench.library.summary import columns_of_header, columns_of_summary, worst_level
 from workbench.library.tapefiles import TAPES, TapeFile, make_folder, new_id, tape_path
-from workbench.recording.answermask import AnswerMasker
+from workbench.recording.answermask import AnswerMasker, Passed
 from workbench.recording.recording import Item, Op, Recording
 from workbench.recording.redaction import Piece, Redaction, own_credentials
 from workbench.tape.format import (
@@ -89,7 +89,8 @@ class LineQueue:
     after it wait as well: a tape whose lines are out of order would tell another story."""
 
     def __init__(self, redaction: Redaction) -> None:
-        self._maskers = {kind: AnswerMasker(redaction.secrets) for kind in ("read", "sent")}
+        passed = Passed()
+        self._maskers = {kind: AnswerMasker(redaction.secrets, passed) for kind in ("read", "sent")}
         self._ready = Ready()
         self._held: deque[_Held] = deque()
 
