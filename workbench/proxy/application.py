@@ -26,7 +26,7 @@ from workbench.config.settings import Settings, Upstream
 from workbench.library.chats import Chats
 from workbench.library.chats import Turn as KnownTurn
 from workbench.proxy.chats import ChatTurn, plan
-from workbench.proxy.client import disconnected
+from workbench.proxy.client import DIRECT, disconnected
 from workbench.proxy.conversations import Conversations, Turn, said_session
 from workbench.proxy.earlier import EarlierResponses
 from workbench.proxy.encodings import DecodingError
@@ -57,6 +57,8 @@ class Proxy:
         self.upstream_client = UpstreamClient(
             Limits(settings.connect_timeout, settings.idle_timeout, settings.answer_timeout)
         )
+        for upstream in settings.upstreams.values():
+            self.upstream_client.prepare(upstream)
         self.running: set[Exchange] = set()
         self.intercept = Intercept(breakpoints)
         # The last Authorization that clients sent for an upstream: for resends, in memory only.
@@ -101,6 +103,7 @@ class Proxy:
         if incoming.authorization:
             self.authorizations[upstream.name] = incoming.authorization
         exchange = await self.begin(incoming, upstream, send)
+        exchange.client.direct = scope.get("extensions", {}).get(DIRECT)
         watch = asyncio.ensure_future(_watch(exchange, receive))
         try:
             await self.carry_out(exchange, self.intercept.relay(exchange))
@@ -245,7 +248,7 @@ class Proxy:
         finally:
             exchange.end("cancelled", error=exchange.why_cancelled)
             self.running.discard(exchange)
-            await exchange.close()
+            exchange.close()
 
     # -- the end
 
@@ -259,7 +262,7 @@ class Proxy:
         """The tapes get their ends, the connections are closed."""
         for exchange in list(self.running):
             exchange.end("cancelled", error="the proxy was stopped")
-        await self.upstream_client.close()
+        self.upstream_client.close()
         await asyncio.to_thread(self.recorder.close)
         if self._chats is not None:
             self._chats.close()

@@ -12,6 +12,9 @@ from starlette.types import Receive, Send
 from workbench.proxy.incoming import Pairs, encoded
 from workbench.recording.recording import Recording
 
+# The extension of ASGI's scope by which our server offers to write a piece of a body at once.
+DIRECT = "workbench.direct"
+
 
 class Client:
     """Headers once, then pieces, then the end. A piece is recorded when it has gone out."""
@@ -21,6 +24,7 @@ class Client:
         self._recording = recording
         self._clock = clock
         self._lock = asyncio.Lock()
+        self.direct: Callable[[bytes], bool] | None = None  # writes a piece at once, or says that it cannot
         self.status: int | None = None
         self.over = False  # nothing more is to be written
         self._last_write = clock()
@@ -52,6 +56,14 @@ class Client:
                 await self._send({"type": "http.response.body", "body": data, "more_body": True})
                 self._last_write = self._clock()
                 self._recording.sent(self._last_write, data, by)
+
+    def write_now(self, data: bytes) -> bool:
+        """A piece of the body in this moment. False where that is not possible: nothing was written."""
+        if self.direct is None or self._lock.locked() or not self.direct(data):
+            return False
+        self._last_write = self._clock()
+        self._recording.sent(self._last_write, data)
+        return True
 
     async def end(self) -> None:
         """The end of the body."""

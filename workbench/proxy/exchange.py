@@ -107,7 +107,7 @@ class Exchange:
             head = await reply.peek(_first_event if reply.status == 200 else _whole)
             if not chat.kind.lost(reply.status, head):
                 return reply
-            await reply.close()
+            reply.close()
             lost = note("session-lost")
             self.note(lost.code, lost.level, lost.message)
             chat = self.chat = chat.anew()
@@ -131,7 +131,7 @@ class Exchange:
             why = "did not begin a chat"
             fault = of_answer(status, body, chat.upstream.name, why=why)
             raise Faulted(fault if status != reply.status else refused(status, body, chat.upstream.name))
-        await reply.close()
+        reply.close()
         self._reply = None
         return id
 
@@ -152,7 +152,7 @@ class Exchange:
                 if not again or reply.status not in _PASSING:
                     return reply
                 reason, wait = status_text(reply.status), _wait(reply, wait)
-                await reply.close()
+                reply.close()
             found = note("upstream-retried", reason=reason)
             self.note(found.code, found.level, found.message)
             await asyncio.sleep(wait)
@@ -186,10 +186,10 @@ class Exchange:
             return of_answer(502, body, name, why=f"answered with status {reply.status}")
         return refused(reply.status, body, name)
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Give upstream's connection back."""
         if self._reply is not None:
-            await self._reply.close()
+            self._reply.close()
 
     # -- the client's side
 

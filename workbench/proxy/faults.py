@@ -12,12 +12,20 @@ from dataclasses import dataclass, replace
 from html import unescape
 from typing import Any
 
-import aiohttp
 import orjson
 
 from transformer.answer.errors import as_error
 from transformer.answer.events import error_in
 from transformer.jsontext import dumps
+from workbench.proxy.http1 import (
+    BadFraming,
+    BadHead,
+    BadUrl,
+    ConnectTimeout,
+    HungUp,
+    Incomplete,
+    NotConnected,
+)
 from workbench.text import json_object
 
 _EXCERPT = 300
@@ -75,10 +83,6 @@ class Faulted(Exception):
         self.fault = fault
 
 
-class BadFraming(aiohttp.ClientPayloadError):
-    """In the middle of a body something came that is not HTTP."""
-
-
 def idle(name: str, url: str) -> Fault:
     """Upstream has fallen silent."""
     where = f"the upstream {name} ({url})"
@@ -96,7 +100,7 @@ def overdue(name: str, url: str) -> Fault:
 def of_exception(error: BaseException, name: str, url: str) -> Fault:
     """A fault of the connection to the upstream called `name`."""
     where = f"the upstream {name} ({url})"
-    if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientSSLError | ssl.SSLError):
+    if isinstance(error, ssl.SSLError):
         message = (
             f"no secure connection to {where}: {_tls_reason(error)}. Is it https at all, and is its "
             "certificate one that this machine trusts?"
@@ -108,22 +112,22 @@ def of_exception(error: BaseException, name: str, url: str) -> Fault:
             "is one. `ulimit -n` sets how many it may have."
         )
         return Fault(503, message, "upstream_unreachable", "too_many_files")
-    if isinstance(error, aiohttp.ClientConnectorDNSError | socket.gaierror):
+    if isinstance(error, socket.gaierror):
         message = f"{where} has a host name that cannot be found. Check its url."
         return Fault(502, message, "upstream_unreachable", "dns", permanent=True)
-    if isinstance(error, aiohttp.ClientConnectorError | ConnectionRefusedError):
+    if isinstance(error, NotConnected):
         message = (
             f"no connection to {where}: {_reason(error)}. Is the model server running, and on this port?"
         )
         return Fault(502, message, "upstream_unreachable", "refused")
-    if isinstance(error, aiohttp.ConnectionTimeoutError):
+    if isinstance(error, ConnectTimeout):
         message = f"no connection to {where} in time. Is the address right, and the machine up?"
         return Fault(504, message, "upstream_timeout", "connect_timeout")
-    if isinstance(error, TimeoutError | aiohttp.ServerTimeoutError):
+    if isinstance(error, TimeoutError):
         return idle(name, url)
-    if isinstance(error, aiohttp.InvalidURL):
+    if isinstance(error, BadUrl):
         return Fault(502, f"{where} has no usable url.", "upstream_unreachable", "url", permanent=True)
-    if isinstance(error, BadFraming | aiohttp.ClientResponseError):
+    if isinstance(error, BadFraming | BadHead):
         when = "in the middle of its answer" if isinstance(error, BadFraming) else "at the head of its answer"
         message = (
             f"{where} sent something that is not HTTP, {when}. Is it an HTTP server, or a broken gateway?"
@@ -134,42 +138,40 @@ def of_exception(error: BaseException, name: str, url: str) -> Fault:
 
 
 def was_closed(error: BaseException) -> bool:
-    """Whether upstream hung up before it said anything."""
-    if isinstance(error, aiohttp.ServerDisconnectedError):
-        return isinstance(error.message, str)  # otherwise it is the part of a head that had come
-    closed = isinstance(error, aiohttp.ClientOSError | ConnectionError)
-    return closed and not isinstance(error, aiohttp.ClientConnectorError | ConnectionRefusedError)
+    """Whether upstream hung up, on a connection that had been used before, without having said anything."""
+    return isinstance(error, HungUp) and error.reused and not error.began
 
 
 def _errno(error: BaseException) -> int | None:
-    inner = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    inner = _cause(error)
     return inner.errno if isinstance(inner, OSError) else None
 
 
+def _cause(error: BaseException) -> BaseException:
+    """What the operating system said, where it said something."""
+    inner = error.error if isinstance(error, NotConnected | HungUp) else None
+    return error if inner is None else inner
+
+
 def _reason(error: BaseException) -> str:
-    """In our words: what an HTTP library says is written for those who program with it."""
-    if isinstance(error, aiohttp.ServerDisconnectedError):
-        return "upstream closed it without an answer"
-    if isinstance(error, aiohttp.ClientConnectorError):
-        error = error.os_error
-    if isinstance(error, aiohttp.ClientPayloadError):
+    """In our words."""
+    if isinstance(error, Incomplete):
         return "the answer ends in the middle"
-    if isinstance(error, OSError) and error.errno:
-        return os.strerror(error.errno)
-    if isinstance(error, aiohttp.ClientOSError | ConnectionError):
+    number = _errno(error)
+    if number:
+        return os.strerror(number)
+    if isinstance(error, HungUp):
+        return "upstream closed it without an answer"
+    if isinstance(_cause(error), ConnectionError):
         return "upstream closed it"
     return "something went wrong that has no name here"
 
 
-def _tls_reason(error: BaseException) -> str:
-    """What is wrong with the certificate or the handshake, without what the HTTP library writes around it."""
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        error = error.certificate_error
-    elif isinstance(error, aiohttp.ClientConnectorError):
-        error = error.os_error
+def _tls_reason(error: ssl.SSLError) -> str:
+    """What is wrong with the certificate or the handshake, without what OpenSSL writes around it."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return error.verify_message
-    reason = getattr(error, "reason", None)  # of an SSLError that OpenSSL itself raised
+    reason = getattr(error, "reason", None)
     return str(reason).replace("_", " ").lower() if reason else "the handshake failed"
 
 

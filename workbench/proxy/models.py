@@ -70,7 +70,7 @@ class Models:
         try:
             body = await reply.peek(lambda head: len(head) > _LONGEST)
         finally:
-            await reply.close()
+            reply.close()
         if reply.status != 200:
             raise Faulted(refused(reply.status if reply.status >= 400 else 502, body, upstream.name))
         models = kind.listed(json_object(body))

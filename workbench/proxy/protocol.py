@@ -14,6 +14,8 @@ import httptools
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from workbench.proxy.client import DIRECT
+
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _BEGINNING = b"HTTP/1.1 "  # of every answer, whatever it will be
 # Seconds before each byte that asks whether the client is still there. As many as `_BEGINNING` has; a chunk's
@@ -29,6 +31,27 @@ class UntilClose(RequestResponseCycle):
         if message["type"] == "http.response.body":
             self.expected_content_length = len(message.get("body", b""))  # uvicorn has nothing to complain of
         await super().send(message)
+
+
+class DirectWrite:
+    """Writes a piece of a streamed body in the moment it is there. ASGI's `send` is a coroutine, which only a
+    task can run: to wake one up for each piece costs more than the piece."""
+
+    __slots__ = ("_cycle",)
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+
+    def __call__(self, data: bytes) -> bool:
+        """False where it is to be sent as usual: the client is too slow, or has left, or is not told lengths
+        of pieces."""
+        cycle = self._cycle
+        if cycle.flow.write_paused or cycle.disconnected or cycle.response_complete:
+            return False
+        if not cycle.response_started or not cycle.chunked_encoding:
+            return False
+        cycle.transport.write(b"%x\r\n%b\r\n" % (len(data), data))
+        return True
 
 
 class LastAnswer:
@@ -125,7 +148,11 @@ class Http1(HalfClosing):
 
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
-        if self.scope.get("http_version") == "1.0" and self.cycle is not None:
+        if self.cycle is None or self.cycle.scope is not self.scope:
+            return
+        extensions: dict[str, Any] = {DIRECT: DirectWrite(self.cycle)}
+        self.scope["extensions"] = extensions
+        if self.scope.get("http_version") == "1.0":
             self.cycle.__class__ = UntilClose
 
     def data_received(self, data: bytes) -> None:

@@ -271,6 +271,9 @@ class StreamRelay(Relay):
         reads = reply.reads()
         async for data in reads:
             await self._take(data)
+            if self._goes_well:
+                await reply.pump(self._take_now)
+                await self._write_pending()
             if converter.ended and not converter.raw:
                 await self._end()
                 await self._drain(reads)
@@ -302,6 +305,24 @@ class StreamRelay(Relay):
         elif converter.begun:
             self._check_error()
             await self._begin()
+
+    @property
+    def _goes_well(self) -> bool:
+        """The answer has begun and its end has not come: there is nothing to decide for the next piece."""
+        converter = self._converter
+        begun = self.client.started and self.client.direct is not None and converter.events > 0
+        return begun and not converter.ended and not converter.finished
+
+    def _take_now(self, data: bytes) -> bool:
+        """As `_take`, while the socket is being read. False where it cannot go on like that: what the client
+        does not have yet is pending."""
+        exchange, converter = self.exchange, self._converter
+        exchange.recording.read(exchange.clock(), data)
+        out = converter.feed(data)
+        if out and not self.client.write_now(out):
+            self._pending.append(out)
+            return False
+        return not converter.ended and not converter.finished
 
     def _check_error(self) -> None:
         """An error instead of an answer still gets a status of its own."""

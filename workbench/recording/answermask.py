@@ -395,7 +395,11 @@ class AnswerMasker:
         window = self._line + data
         cut = window.rfind(b"\n") + 1
         rest = window[cut:]
-        if not self._skips and _may_be_event(rest) and (self._are_plain(window[:cut]) if cut else self._raw.idle):
+        if (
+            not self._skips
+            and _may_be_event(rest)
+            and (self._are_plain(window[:cut]) if cut else self._raw.idle)
+        ):
             self._unread = len(rest) if cut else self._unread + len(data)
             self._line = rest
         else:
