@@ -8,7 +8,7 @@ incoming      the request as the client sent it, read whole
 application   makes an exchange of it, and lives as long as the process
 outgoing      the request as it goes up: its upstream, its address, its body
 exchange      one request of a client and everything that is done for it
-upstream      the HTTP connection to a server
+upstream      a request to a server and its reply, within limits of time; http1 has the connections
 fault         what went wrong there, with a sentence that says what to do
 relay         upstream's reads through the transformer to the client, while they come
 intercept     a breakpoint holds an answer before the client has it, until a person decides

@@ -11,6 +11,7 @@ import asyncio
 import base64
 import contextlib
 import os
+import re
 import socket
 import ssl
 from collections.abc import Callable, Iterable
@@ -29,6 +30,8 @@ _LONGEST_HEAD = 64 << 10
 _MOST_WAITING = 256 << 10  # bytes of a body that nobody has read yet, before the server has to wait
 _NEXT_ADDRESS = 0.25  # seconds until another address of the same host is tried as well
 _DEFAULT_PORT = {"http": 80, "https": 443}
+_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _PRINTABLE = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
 
@@ -201,7 +204,7 @@ class Connection(asyncio.Protocol):
         )
         self._without_body = without_body
         self._headed = self._keep = self._until_closed = False
-        self._head_bytes = 0
+        self._head_bytes = self._header_bytes = 0
         self._head: asyncio.Future[None] = self._loop.create_future()
         self._answer = answer = Answer(self, self._asked > 0)
         self._asked += 1
@@ -309,9 +312,17 @@ class Connection(asyncio.Protocol):
 
     # -- what the parser says
 
+    def on_message_begin(self) -> None:
+        if self._headed:  # another answer, for which nobody asked: it is not one to the next request
+            self._keep = False
+
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._answer is not None and not self._headed:
-            self._answer.headers.append((name, value))
+        if self._answer is None or self._headed:
+            return
+        self._header_bytes += len(name) + len(value)
+        if not _NAME.fullmatch(name) or _CONTROL.search(value) or self._header_bytes > _LONGEST_HEAD:
+            raise BadHead
+        self._answer.headers.append((name, value.rstrip(b" \t")))
 
     def on_headers_complete(self) -> None:
         answer = self._answer

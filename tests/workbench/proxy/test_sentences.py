@@ -5,40 +5,46 @@ from __future__ import annotations
 import asyncio
 import errno
 import re
+import socket
 import ssl
 
-import aiohttp
 import pytest
-from aiohttp.client_reqrep import ConnectionKey
 
-from workbench.proxy.faults import BadFraming, of_exception
+from workbench.proxy.faults import of_exception
+from workbench.proxy.http1 import (
+    BadFraming,
+    BadHead,
+    BadUrl,
+    ConnectTimeout,
+    HttpError,
+    HungUp,
+    Incomplete,
+    NotConnected,
+)
 
-KEY = ConnectionKey("localhost", 8000, False, True, None, None, None)
 CERTIFICATE = ssl.SSLCertVerificationError(1, "[SSL: CERTIFICATE_VERIFY_FAILED] failed (_ssl.c:1006)")
 CERTIFICATE.verify_message = "self-signed certificate"
 HANDSHAKE = ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1006)")
-REQUEST = aiohttp.RequestInfo(None, "POST", None, None)  # type: ignore[arg-type]
-BAD = aiohttp.ClientResponseError(REQUEST, (), status=400, message="Bad status line 'garbage'")
 
 FAULTS = [
-    (aiohttp.ClientConnectorCertificateError(KEY, CERTIFICATE), "tls", "self-signed certificate"),
-    (aiohttp.ClientConnectorSSLError(KEY, HANDSHAKE), "tls", "Is it https at all"),
-    (aiohttp.ClientConnectorError(KEY, OSError(errno.EMFILE, "Too many open files")), "too_many_files",
+    (CERTIFICATE, "tls", "self-signed certificate"),
+    (HANDSHAKE, "tls", "Is it https at all"),
+    (NotConnected(OSError(errno.EMFILE, "Too many open files")), "too_many_files",
      "too many open files"),
     (OSError(errno.ENFILE, "Too many open files in system"), "too_many_files", "`ulimit -n`"),
-    (aiohttp.ClientConnectorError(KEY, ConnectionRefusedError(errno.ECONNREFUSED, "x")), "refused",
+    (NotConnected(ConnectionRefusedError(errno.ECONNREFUSED, "x")), "refused",
      "Connection refused"),
-    (aiohttp.ClientConnectorDNSError(KEY, OSError(-2, "Name or service not known")), "dns", "host name"),
-    (aiohttp.ConnectionTimeoutError("Connection timeout to host"), "connect_timeout", "in time"),
-    (aiohttp.SocketTimeoutError("Timeout on reading data"), "idle_timeout", "nothing for too long"),
-    (aiohttp.InvalidURL("::"), "url", "no usable url"),
-    (BAD, "framing", "not HTTP, at the head"),
+    (socket.gaierror(-2, "Name or service not known"), "dns", "host name"),
+    (ConnectTimeout("Connection timeout to host"), "connect_timeout", "in time"),
+    (TimeoutError("Timeout on reading data"), "idle_timeout", "nothing for too long"),
+    (BadUrl("::"), "url", "no usable url"),
+    (BadHead("Bad status line 'garbage'"), "framing", "not HTTP, at the head"),
     (BadFraming("400, message: Bad chunk"), "framing", "not HTTP, in the middle"),
-    (aiohttp.ServerDisconnectedError(), "broken", "without an answer"),
-    (aiohttp.ClientPayloadError("400, message: Not enough data"), "broken", "in the middle"),
-    (aiohttp.ClientOSError(errno.ECONNRESET, "Cannot write to closing transport"), "broken", "reset by peer"),
-    (aiohttp.ClientConnectionResetError("Cannot write to closing transport"), "broken", "closed it"),
-    (aiohttp.ClientError("Bad status line, message: odd"), "broken", "has no name here"),
+    (HungUp(), "broken", "without an answer"),
+    (Incomplete("400, message: Not enough data"), "broken", "in the middle"),
+    (HungUp(ConnectionResetError(errno.ECONNRESET, "Cannot write")), "broken", "reset by peer"),
+    (ConnectionResetError("Cannot write to closing transport"), "broken", "closed it"),
+    (HttpError("Bad status line, message: odd"), "broken", "has no name here"),
     (asyncio.IncompleteReadError(b"", 5), "broken", "has no name here"),
 ]  # fmt: skip
 RAW = re.compile(
