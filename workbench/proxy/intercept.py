@@ -201,6 +201,10 @@ class HeldStream(StreamRelay):
 
     # -- holding
 
+    @property
+    def _goes_well(self) -> bool:
+        return False  # each piece is looked at before it goes on
+
     async def _take(self, data: bytes) -> None:
         if self._hold is None:
             self._half = self._converter.transformer.half_sent

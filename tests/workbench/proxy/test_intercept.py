@@ -262,7 +262,7 @@ def test_a_client_that_leaves_while_its_answer_is_held(desk: Desk):
 def test_upstream_breaks_while_its_answer_is_held(desk: Desk):
     """What came can still be made a whole answer by hand."""
     desk.stop_at("tool:*")
-    done = desk.start(Streamed(), stream(READS[:2], end=Close(), framing=5000))
+    done = desk.start(Streamed(), stream([b"".join(READS[:2])], end=Close(), framing=5000))
     (held,) = desk.held(arriving=False)
     desk.do(held["id"], "edit", keep=0, reads=[stream_of(OTHER).decode()])
     assert done.result(10)[1] == [("read_file", {"path": "README.md"})]
