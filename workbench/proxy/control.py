@@ -96,9 +96,14 @@ class Control:
         return {
             "version": __version__,
             "pid": os.getpid(),
-            "upstreams": [_shown(upstream) for upstream in proxy.routes.upstreams.values()],
+            "upstreams": [_shown(proxy, upstream) for upstream in proxy.routes.upstreams.values()],
             "default": proxy.settings.default,
             "running": [exchange.recording.id for exchange in proxy.running if exchange.recording.id],
+            "held_back": {
+                exchange.recording.id: held
+                for exchange in proxy.running
+                if exchange.held_back is not None and (held := exchange.held_back())
+            },
             "recorder": _recorder_state(proxy),
         }
 
@@ -111,7 +116,8 @@ class Control:
                 400, f"there is no {', '.join(sorted(unknown))} to change; dialect and policy can be"
             )
         dialect, policy = _wanted(upstream, body)
-        return _shown(self._proxy.routes.change(upstream.name, dialect=dialect, policy=policy))
+        changed = self._proxy.routes.change(upstream.name, dialect=dialect, policy=policy)
+        return _shown(self._proxy, changed)
 
     async def breakpoints(self, request: Request, body: Body) -> Body:
         """Where answers are held, from the next one on. Without them (DELETE) whoever waits is let go."""
@@ -271,7 +277,8 @@ async def _reachable(proxy: Proxy, name: str) -> tuple[str, Body]:
     upstream = proxy.routes.upstreams[name]
     url, headers = address(upstream, "/models"), headers_for_upstream([], upstream)
     problem = await proxy.upstream_client.reachable(upstream, url, headers, _HEALTH_TIMEOUT)
-    return name, {"url": upstream.url, "reachable": problem is None, "problem": problem}
+    said = {key: value for key, value in _shown(proxy, upstream).items() if key != "name"}
+    return name, said | {"reachable": problem is None, "problem": problem}
 
 
 def _recorder_state(proxy: Proxy) -> Body:
@@ -284,12 +291,14 @@ def _recorder_state(proxy: Proxy) -> Body:
     }
 
 
-def _shown(upstream: Upstream) -> Body:
+def _shown(proxy: Proxy, upstream: Upstream) -> Body:
+    """`changed` has what a viewer changed, as it was configured."""
     return {
         "name": upstream.name,
         "url": upstream.url,
         "dialect": upstream.dialect,
         "policy": upstream.policy.said(),
+        "changed": proxy.routes.changed(upstream.name),
     }
 
 

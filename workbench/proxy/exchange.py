@@ -78,6 +78,7 @@ class Exchange:
         self.place: Place | None = None  # where the chat goes on after the answer
         self.client_left = False
         self.task: asyncio.Task[None] | None = None  # that works on it
+        self.held_back: Callable[[], int] | None = None  # characters that the client does not have yet
         self.answer: Mapping[str, Any] | None = None  # as the client got it, where its API is not upstream's
         self.on_end: Callable[[Exchange, Mapping[str, Any]], None] | None = None  # gets the tape's last line
 

@@ -49,6 +49,16 @@ class Routes:
         self.upstreams[name] = changed
         return changed
 
+    def changed(self, name: str) -> dict[str, Any]:
+        """What a viewer changed, as it was configured; empty: nothing."""
+        now, configured = self.upstreams[name], self._settings.upstreams[name]
+        was: dict[str, Any] = {}
+        if now.dialect != configured.dialect:
+            was["dialect"] = configured.dialect
+        if now.policy != configured.policy:
+            was["policy"] = configured.policy.said()
+        return was
+
     def template(self, upstream: Upstream) -> Path | None:
         """The file of the prompt template; None where the dialect's own is used."""
         return self._settings.template_of(upstream)

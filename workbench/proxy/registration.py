@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
+from urllib.parse import quote
 
 import httpx
 
@@ -192,6 +193,18 @@ class ProxyConnection:
 
     async def __aexit__(self, *_: object) -> None:
         await self._http.aclose()
+
+    async def status(self) -> dict[str, Any]:
+        """Its upstreams and what runs, as it says itself."""
+        return await self._ask("GET", "/status")
+
+    async def change(
+        self, upstream: str, dialect: str | None = None, policy: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Another dialect or policy for an upstream, from the next request on; None: as it is."""
+        wish = {"dialect": dialect, "policy": policy}
+        body = {key: value for key, value in wish.items() if value is not None}
+        return await self._ask("PATCH", f"/upstreams/{quote(upstream, safe='')}", dumps(body))
 
     async def upstreams(self) -> tuple[str, ...]:
         """The names of those that it can send to."""

@@ -229,6 +229,7 @@ class StreamRelay(Relay):
     def __init__(self, exchange: Exchange, recipe: Recipe) -> None:
         super().__init__(exchange)
         self._converter = Converter(recipe)
+        exchange.held_back = lambda: self._converter.transformer.unaccounted
         self._headers: Pairs = _SSE
         self._head = bytearray()  # how it began, as long as it may turn out not to be a stream
         self._pending: list[bytes] = []  # what the client does not have yet

@@ -67,8 +67,12 @@ def test_status(viewer: Viewer, bench: Bench):
     with bench.asking(Answer([HEAD, Send(DATA[:40]), Gate("never")])):
         status = viewer.ask("GET", "/status").json()
         assert status["running"] == [bench.tape(complete=False).header["id"]]
+        assert status["held_back"] == {}
+    with bench.asking(Answer([HEAD, Send(stream_of("<read_file>\n<pa")[:-14]), Gate("never")])):
+        (id,) = wait_for(lambda: viewer.ask("GET", "/status").json()["held_back"], "text is held")
+        assert [id] == viewer.ask("GET", "/status").json()["running"]
     assert status["upstreams"] == [
-        {"name": "default", "url": bench.upstream.url, "dialect": "roo-xml", "policy": {}}
+        {"name": "default", "url": bench.upstream.url, "dialect": "roo-xml", "policy": {}, "changed": {}}
     ]
     assert status["recorder"] == {"problem": None, "index_problem": None, "lost_lines": 0, "lost_bytes": 0}
 
@@ -156,6 +160,12 @@ def test_another_dialect_from_the_next_request_on(fresh: Bench):
     assert changed.json()["dialect"] == "kimi-k2" and changed.json()["policy"] == {"calls": "first"}
     assert result(fresh.ask(stream(DATA)).content).content == CALL
     assert fresh.tape().header["dialect"] == "kimi-k2"
+    was = {"dialect": "roo-xml", "policy": {}}
+    assert changed.json()["changed"] == was
+    told = fresh.client.get("/health").json()["upstreams"]["default"]
+    assert (told["dialect"], told["policy"], told["changed"]) == ("kimi-k2", {"calls": "first"}, was)
+    back = viewer.ask("PATCH", "/upstreams/default", {"dialect": "roo-xml", "policy": {}}).json()
+    assert back["changed"] == {}
     for wrong, status in (
         ({"dialect": "x"}, 422),
         ({"url": "http://evil"}, 400),

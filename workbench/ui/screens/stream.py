@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import work
 from textual.app import ComposeResult
@@ -17,7 +17,7 @@ from textual.containers import Horizontal
 from textual.widgets import Static
 
 from workbench.analysis.filters import FilterError
-from workbench.analysis.variants.changes import Change
+from workbench.analysis.variants.changes import Change, Knob, Switch, switched, switches
 from workbench.demo.launch import Tips
 from workbench.errors import UserError
 from workbench.files import save
@@ -33,18 +33,21 @@ from workbench.ui.background import in_background
 from workbench.ui.display import content
 from workbench.ui.follow import Follow
 from workbench.ui.opentape import OpenTape
+from workbench.ui.proxywatch import ProxyWatch, UpstreamState
 from workbench.ui.screens.exchange import ExchangeScreen
 from workbench.ui.screens.replay import ReplayScreen
 from workbench.ui.screens.session import SessionScreen
 from workbench.ui.screens.trial import TrialScreen
-from workbench.ui.screens.view import files_of
+from workbench.ui.screens.view import Choice, ListScreen, Picked, files_of
 from workbench.ui.widgets.bars import FILTER, NOTE, PLACE, KeyBar, Question
 from workbench.ui.widgets.exchanges import Catalogue, Entry, ExchangeList
 from workbench.ui.widgets.exchangetable import Judged, is_side, short_session
 from workbench.ui.widgets.exchangeview import ExchangeView
 from workbench.ui.widgets.rowpane import RowPane
+from workbench.ui.widgets.statusline import Part, StatusLine, proxy_parts
 
 _POLL = 0.3  # seconds between looks at the index
+_ASK, _FIND = 0.7, 2.0  # seconds until a proxy is asked again, and until one is looked for again
 _SLICE = 0.012
 _WHOLE = -1  # the step of a mark that is about the whole exchange
 
@@ -64,6 +67,10 @@ class StreamScreen(ExchangeScreen):
     """Live: the newest exchange is open, others can be chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("D", "dialect", "Dialect", id="stream.dialect", show=False,
+                tooltip="Another dialect for the running proxy, from the next request on"),
+        Binding("P", "policy", "Policy", id="stream.policy", show=False,
+                tooltip="Another policy for the running proxy, from the next request on"),
         Binding("s", "session", "Conversation", id="stream.session",
                 tooltip="The conversation as a person reads it: the calls beside their results, live"),
         Binding("F", "follow", "Follow", id="stream.follow",
@@ -92,6 +99,9 @@ class StreamScreen(ExchangeScreen):
         self._awaited: str | None = None  # an exchange to be selected when it is in the list
         self._list = ExchangeList()
         self._tip = Static("", id="tip", markup=False)
+        self._status = StatusLine()
+        self._proxy = ProxyWatch(library)
+        self._well = True  # nothing is wrong with the proxy
         self._trouble = Static("", id="trouble", markup=False)
         self._trouble.display = False
         self._searched = self._asked_in = self._list
@@ -104,6 +114,7 @@ class StreamScreen(ExchangeScreen):
         return (self._list, *self.view.panes)
 
     def compose(self) -> ComposeResult:
+        yield self._status
         yield self._trouble
         yield self._tabs
         with Horizontal(id="body"):
@@ -120,28 +131,135 @@ class StreamScreen(ExchangeScreen):
         self.set_focus(self._list)  # at once: the proof may be found before a message is worked on
         self._poll()
         self.set_interval(_POLL, self._poll)
+        self._watch_proxy()
 
     def serving(self, url: str) -> None:
         """The URL at which clients find the proxy; empty when it does not run any more."""
         self._url = url
-        self._show_newer()
+        self._show_status()
 
     def trouble(self, sentence: str) -> None:
         """What is wrong with the proxy now, in a line of its own; empty when nothing is."""
         self._trouble.update(content(f"✖ {sentence}" if sentence else ""))
         self._trouble.display = bool(sentence)
+        self._well = not sentence
+        self._show_status()
 
     def _show_newer(self) -> None:
         newer = f"{self._list.newer} new ↑" if self._list.newer else ""
-        self._list.say_below(self._following, self.catalogue.said, newer, self._url)
+        self._list.say_below(self.catalogue.said, newer)
+
+    # -- the proxy
+
+    @work(group="proxy", exit_on_error=False)
+    async def _watch_proxy(self) -> None:
+        """What it does now, as long as this screen is there."""
+        while True:
+            state = await self._proxy.look()
+            self._show_status()
+            await asyncio.sleep(_ASK if state is not None else _FIND)
+
+    def on_unmount(self) -> None:
+        self.workers.cancel_group(self, "proxy")
 
     @property
-    def _following(self) -> str:
+    def _upstream(self) -> UpstreamState | None:
+        """The one that answered the selected exchange, else the default one."""
+        state, chosen = self._proxy.state, self._list.chosen
+        return (
+            state.upstream(chosen.row.upstream if chosen is not None else None) if state is not None else None
+        )
+
+    def _show_status(self) -> None:
+        parts = proxy_parts(self._proxy.state, self._upstream, self._url, self._well)
+        self._status.tell(parts, self._following())
+
+    def _following(self) -> tuple[Part, ...]:
         others, session = self.follow.others, self.follow.session
+        more = Part(f"{others} more {'runs' if others == 1 else 'run'}", "warning", f"+{others}", rank=4)
         if not self.follow.on:
-            return "F follows"
+            return (Part("F follows", "dim", "F", "follow", rank=4),)
         what = f"▶ following {short_session(session)}" if session else "▶ following"
-        return f"{what}, {others} more {'runs' if others == 1 else 'run'}" if others else what
+        return (more,) * bool(others) + (Part(what, "good", "▶", "follow", rank=4),)
+
+    def on_status_line_chosen(self, event: StatusLine.Chosen) -> None:
+        actions = {"dialect": self.action_dialect, "policy": self.action_policy}
+        actions.get(event.action, self._turn_following)()
+
+    def _turn_following(self) -> None:
+        if self.follow.on:
+            self._stop_following()
+        else:
+            self.action_follow()
+
+    def action_dialect(self) -> None:
+        upstream = self._changeable()
+        if upstream is not None:
+            self._choose_value(upstream, switches(upstream.header)[0])
+
+    def action_policy(self) -> None:
+        """Which switch, then which value."""
+        upstream = self._changeable()
+        if upstream is None:
+            return
+        knobs = switches(upstream.header)[1:]
+        choices = [Choice(f"{knob.key} = {knob.now}", knob.about) for knob in knobs]
+        was = "policy" in upstream.changed
+        if was:
+            choices.insert(0, Choice("as configured", "undo what was changed here"))
+
+        def chosen(picked: Picked | None) -> None:
+            if picked is None:
+                return
+            if was and not picked.number:
+                self._change(upstream.name, None, upstream.changed["policy"], "the policy as configured")
+            else:
+                self._choose_value(upstream, knobs[picked.number - was])
+
+        about = f"of {upstream.name}, from the next request on; enter chooses"
+        self.app.push_screen(ListScreen("policy", about, choices), chosen)
+
+    def _changeable(self) -> UpstreamState | None:
+        upstream = self._upstream
+        if upstream is None:
+            state = self._proxy.state
+            why = "which upstream? choose an exchange of it" if state is not None else "no proxy runs here"
+            self.notify(why, severity="warning", timeout=3)
+        return upstream
+
+    def _choose_value(self, upstream: UpstreamState, knob: Knob) -> None:
+        def take(value: str) -> None:
+            """Raises UserError where there is no such value."""
+            header = switched(upstream.header, [Switch(knob.key, value)])
+            self._change(upstream.name, header["dialect"], header["policy"], f"{knob.key} = {value}")
+
+        if not knob.values:
+            self.ask(Question(f"{knob.key} = ", knob.about), lambda text: take(text.strip()), knob.now)
+            return
+        was = upstream.changed.get(knob.key)
+        choices = [
+            Choice(value, "as configured" if value == was else "", value == knob.now) for value in knob.values
+        ]
+        at = knob.values.index(knob.now) if knob.now in knob.values else 0
+
+        def chosen(picked: Picked | None) -> None:
+            if picked is not None and knob.values[picked.number] != knob.now:
+                take(knob.values[picked.number])
+
+        about = f"of {upstream.name}, from the next request on"
+        self.app.push_screen(ListScreen(f"{knob.key}: {knob.about}", about, choices, chosen=at), chosen)
+
+    @work(group="change")
+    async def _change(
+        self, upstream: str, dialect: str | None, policy: Mapping[str, Any] | None, said: str
+    ) -> None:
+        try:
+            await self._proxy.change(upstream, dialect, policy)
+        except UserError as error:
+            self.notify(error.message, severity="error", timeout=6)
+            return
+        self._show_status()
+        self.notify(f"{said}, from the next request on", timeout=3)
 
     # -- a guide for new users
 
@@ -307,7 +425,7 @@ class StreamScreen(ExchangeScreen):
         if self._list.watched != self.follow.on:
             self._list.watched = self.follow.on
             self._list.show()
-        self._show_newer()
+        self._show_status()
 
     def on_row_pane_stepped(self, event: RowPane.Stepped) -> None:
         if event.pane is not self._list:
@@ -361,6 +479,7 @@ class StreamScreen(ExchangeScreen):
             self.notify(error.message, severity="error", timeout=6)
             return
         self._list.note = note or ""
+        self._list.show()
         self.notify("not marked any more" if note is None else "marked: it is kept", timeout=2)
         self._poll()
 

@@ -186,6 +186,9 @@ class ExchangeList(GroupedPane):
 
     # -- rows
 
+    def watch_has_focus(self, _: bool) -> None:
+        self.show()  # with the focus the selected row is opened
+
     @property
     def shows(self) -> object:
         return self.entries

@@ -208,7 +208,10 @@ class Table:
     def _chosen(self, entries: Sequence[Judged], width: int) -> dict[str, int]:
         natural = self._natural(entries)
         room = width - 2  # the sign
-        least = {name: min(size, BY_NAME[name].least) for name, size in natural.items()}
+        least = {
+            name: min(size, max(BY_NAME[name].least, cell_len(self.title(BY_NAME[name]))))
+            for name, size in natural.items()
+        }
         if TIME.name in least:
             least[TIME.name] = natural[TIME.name]
         for name in _SPARE:
