@@ -63,6 +63,16 @@ class WorkbenchApp(App[int]):
         said, head = (visible_text(text[:LONGEST]) for text in (message, title))
         super().notify(said, title=head, severity=severity, timeout=timeout, markup=False)
 
+    @property
+    def _background_screens(self) -> list[Screen[Any]]:
+        """The screens that are seen through the topmost one.
+
+        Textual counts the next one even where nothing can be seen of it, and draws both of them whole at each
+        of its ticks: below a question a running exchange has 20 of these in a second.
+        """
+        seen_through = self.screen.styles.background.a < 1
+        return super()._background_screens if seen_through else []
+
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Whatever is drawn passes these, titles, tooltips and the palette included."""
         return [*super().get_line_filters(), self.CONTROL_FILTER]

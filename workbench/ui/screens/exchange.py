@@ -103,6 +103,11 @@ class ExchangeScreen(Screen[None]):
         }
 
     @property
+    def is_current(self) -> bool:
+        """Whether it is drawn. Not below the palette either: Textual would draw all of it at each tick."""
+        return self.is_active
+
+    @property
     def parts(self) -> tuple[RowPane, ...]:
         """The parts of the screen, in the order of tab."""
         return self.view.panes
