@@ -38,10 +38,12 @@ HOSTILE = f"{''.join(SEQUENCES)}{CONTROLS}{BIDI}{INVISIBLE}{MARKUP}"
 # As the name of a file or folder: no slash, no NUL, at most 255 bytes.
 NAME = "".join((*SEQUENCES[:2], *SEQUENCES[5:7], SEQUENCES[10], "\x9b\x7f\u202a[bold][@click=app.quit]"))
 _DEEP = 10_000
+_OPEN, _CLOSE = b"\x1b[?1049h", b"\x1b[?1049l"
 # What Textual itself writes: styles, places, modes, questions about modes, the keyboard protocol.
 _OWN = re.compile(
     r"\x1b\[(?:\d+(?:;\d+)*)?m|\x1b\[\d+;\d+H|\x1b\[\?\d+(?:;\d+)*[hl]|\x1b\[\?\d+\$p|\x1b\[>\d+u|\x1b\[<u"
     r"|\x1b\]22;[a-z-]+\x07"  # the shape of the pointer
+    r"|\r\x1b\[2K"  # a line of progress that is drawn again
 )
 _CUT = re.compile(r"\x1b(?:\[[?<>]?[\d;]*\$?)?\Z")
 _STEERS = re.compile(f"[\x00-\x09\x0b\x0c\x0e-\x1f{re.escape(CONTROLS + BIDI + INVISIBLE)}\ud800-\udfff]")
@@ -51,6 +53,9 @@ def check(terminal: Program) -> None:
     """Every byte that came from the program so far: only what Textual writes steers the terminal."""
     with terminal.changed:
         raw = bytes(terminal.raw)
+    if terminal.process.poll() is not None:  # each of its screens was opened and closed
+        assert raw.count(_OPEN) == raw.count(_CLOSE)
+        raw = raw.replace(_CLOSE, b"")
     for sequence in SEQUENCES:
         assert sequence.encode() not in raw, f"{sequence!r} reached the terminal"
     # What is being written at this moment may be cut anywhere.
@@ -60,6 +65,11 @@ def check(terminal: Program) -> None:
     if found is not None:
         at = found.start()
         raise AssertionError(f"{found[0]!r} reached the terminal: {rest[max(0, at - 60) : at + 60]!r}")
+
+
+def in_screen(terminal: Program) -> bool:
+    """Whether it shows a screen of its own now."""
+    return terminal.raw.count(_OPEN) > terminal.raw.count(_CLOSE)
 
 
 def hostile_library(folder: Path) -> Path:
@@ -86,6 +96,7 @@ def _tapes() -> dict[str, Iterable[bytes]]:
         # A request so deep that the tape's own first line cannot be read.
         "unreadable": [b'{"tape":1,"request":' + deep.encode() + b"}\n"],
         "damaged": [*_streamed(["hello"], 8), HOSTILE.encode() + b"\n", dump_line(Line({HOSTILE: HOSTILE}))],
+        "sent": _sent(9),
     }  # fmt: skip
 
 
@@ -121,6 +132,12 @@ def _streamed(texts: list[str], number: int, more: Iterable[bytes] = (), **heade
     lines.append(finding_line(0.8, HOSTILE, HOSTILE, HOSTILE, "proxy"))
     end = end_line(0.9, "done", error={"message": HOSTILE}, findings={HOSTILE: 1})
     return [_header(number, **header), *map(dump_line, [*lines, end])]
+
+
+def _sent(number: int) -> list[bytes]:
+    """What went out was not what would go out today."""
+    *lines, end = _streamed(["hello"], number)
+    return [*lines, dump_line(Line({"t": 0.85, "sent": f"data: {HOSTILE}\n\n"})), end]
 
 
 def _event(text: str) -> bytes:

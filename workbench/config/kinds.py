@@ -5,6 +5,7 @@ and what is wanted when it does not fit. And names that must exist.
 from __future__ import annotations
 
 import difflib
+import errno
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -171,9 +172,15 @@ def _path(value: Any) -> Path:
     if "\0" in name:
         raise Unfit
     try:
-        return Path(name).expanduser()
+        path = Path(name).expanduser()
     except RuntimeError as error:  # the home of a user that does not exist
         raise Unfit(f"{name!r}: {error}") from None
+    try:
+        path.lstat()
+    except OSError as error:  # what is not there yet will be made, but this never
+        if error.errno == errno.ENAMETOOLONG:
+            raise Unfit(f"a name of {len(name)} characters is too long for a file or a folder") from None
+    return path
 
 
 def _table(value: Any) -> dict[str, Any]:

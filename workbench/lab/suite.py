@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import re
 import shutil
 import tomllib
@@ -178,7 +179,7 @@ def write_suite(file: Path, tapes: Sequence[Path], times: int = TIMES) -> int:
     """A suite of these tapes, which are copied into a folder beside it: it can be moved, kept and shared.
     The result is the number of its cases."""
     folder = file.parent / f"{file.stem}-tapes"
-    if file.exists():
+    if os.path.exists(file):  # False for a name that is too long
         raise UserError(f"{file} is there already; a new suite wants a new name")
     if not tapes:
         raise UserError("no exchange is marked: mark some in the screen (m), name tapes, or use --where")

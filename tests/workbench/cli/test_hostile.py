@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import typer
 
-from tests.support.hostile import HOSTILE, NAME, check, hostile_library
+from tests.support.hostile import HOSTILE, NAME, check, hostile_library, in_screen
 from tests.support.terminal import Program
 from tests.support.tiers import only_exhaustive
 from workbench.cli.main import app
@@ -233,7 +233,7 @@ def run(home: Path, folder: Path, rows: list[list[str]], config: str) -> None:
 def _leave_screen(program: Program) -> None:
     """As soon as one is drawn and stands still."""
     with program.changed:
-        opened = program.raw.count(b"\x1b[?1049h") > program.raw.count(b"\x1b[?1049l")
+        opened = in_screen(program)
         still = not program.changed.wait(0.3)
     if opened and still:
         program.press("q")

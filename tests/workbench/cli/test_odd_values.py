@@ -55,6 +55,31 @@ def test_a_flag_is_refused_with_a_sentence(run: RunCommand, folder: Path, value:
         assert code == 2, row
 
 
+NAMES = [
+    ["library", "list", "--library={}"],
+    ["library", "rebuild", "--library={}"],
+    ["sessions", "list", "--library={}"],
+    ["attach", "--library={}"],
+    ["compare", "a", "b", "--library={}"],
+    ["config", *UP, "--library={}"],
+    ["serve", *UP, "--library={}"],
+    ["serve", *UP, "--port=0", "--log-file={}"],
+    ["try", "{}", "--demo"],
+    ["try", "good.jsonl", "--demo", "--prompt={}"],
+    ["try", "good.jsonl", "--new-suite={}"],
+    ["try", "good.jsonl", "--demo", "-n", "1", "--html={}"],
+    ["prompt", "good.jsonl", "--prompt={}"],
+    ["init", "--dialect={}"],
+]
+
+
+def test_a_name_that_no_file_can_have_is_refused_with_a_sentence(run: RunCommand, folder: Path):
+    (folder / "good.jsonl").write_bytes(tape(GOOD))
+    for row in NAMES:
+        code, told = said(run, *(part.replace("{}", "a" * 300) for part in row))
+        assert code == 2 and len(told) < 800, (row, told[:300])
+
+
 def test_any_seed_cuts_a_stream(run: RunCommand, folder: Path):
     (folder / "good.jsonl").write_bytes(tape(GOOD))
     for seed in (LONG, BYTE):

@@ -10,18 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.hostile import HOSTILE, NAME, check, hostile_library
-from tests.support.terminal import Terminal
+from tests.support.terminal import Program, Terminal
 from tests.support.tiers import only_exhaustive, some
+from tests.support.tour import screens
 from workbench.library.tapefiles import marks_of
 from workbench.text import visible_line
 
-_VIEWS = {
-    "enter": "To file",  # the detail
-    "r": "Edit and resend",
-    "re": "Client's body",  # the request, and there the editor
-    "t": "Hits / all",
-    "s": "Calls and their results",
-}
 _ROOM = 100  # cells: the beginning of a longer text is not in sight
 _NEWEST = "the tape cannot be read"  # one that has no time of its own: its file's counts
 
@@ -75,42 +69,14 @@ def test_nothing_of_it_reaches_the_terminal(
         leave(terminal)
 
 
-@pytest.mark.parametrize(
-    ("number", "panes"), only_exhaustive([(1, "32"), (4, "1"), (5, "1")], quick=[(1, "32")], arguments=2)
-)
-def test_every_view_of_it(tmp_path: Path, library: Path, number: int, panes: str):
-    """The last of these panes is where the other views are opened from."""
-    with Terminal(tmp_path, "attach", "--library", str(library), size=(120, 36)) as terminal:
-        terminal.wait_for(_NEWEST)
-        terminal.press(*["down"] * number)
-        settle(terminal)
-        for pane in panes:
-            focus(terminal, pane)
-            terminal.press("home", "down")
-            for key, sign in _VIEWS.items():
-                if pane == panes[-1] or key == "enter":
-                    _visit(terminal, key, sign)
-        leave(terminal)
-
-
-def _visit(terminal: Terminal, key: str, sign: str) -> None:
-    """Open a view, look at all its parts, go back."""
-    if key == "re":
-        terminal.press("r")
-        terminal.wait_for(_VIEWS["r"])
-        terminal.press("e")
-        terminal.wait_for(sign)
-        terminal.press("pagedown", "\x1bOQ", "pagedown", "\x1bOR", "pagedown", "\x1bOS", "pagedown")
-        terminal.press("escape")
-        terminal.wait_for(_VIEWS["r"])
-    else:
-        terminal.press(key)
-        terminal.wait_for(sign)
-        for part in "1234567":
-            terminal.press(part, "end")
-        settle(terminal)
-    terminal.press("escape")
-    terminal.wait_for("─ Machine ─", "Next finding")
+def test_every_screen(tmp_path: Path, library: Path):
+    """Not one is forgotten: a new one needs a line in the tour."""
+    seen = tmp_path / "seen"
+    command = ("-m", "tests.support.tour")
+    with Program(tmp_path, str(library), str(seen), size=(120, 36), command=command) as terminal:
+        assert terminal.exit_code(60) == 0, terminal.state()
+        check(terminal)
+    assert set(seen.read_text().split()) == {screen.__name__ for screen in screens()}
 
 
 def pieces(text: str) -> Iterator[str]:

@@ -70,7 +70,7 @@ class ProblemScreen(Screen[str]):
     def __init__(
         self, title: str, sentences: Sequence[str], actions: Sequence[Action] = (QUIT,), *, sign: str = "✖"
     ) -> None:
-        super().__init__(id="problem-screen")
+        super().__init__()
         self.title = title
         self._sign = sign
         self.sentences = list(sentences)

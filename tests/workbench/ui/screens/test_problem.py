@@ -109,3 +109,15 @@ async def test_each_problem_fits_a_small_terminal(problem: ProblemScreen):
         last = [*problem.actions.values()][-1]
         await pilot.press(last.key)
     assert app.return_value == last.name
+
+
+async def test_a_problem_that_comes_while_another_is_told():
+    """The proxy may die while somebody is asked whether to cut it."""
+    app = Alone(running_answers(1))
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.push_screen(proxy_died(ProcessExit(-9)))
+        await pilot.pause()
+        assert "The proxy is gone" in text_of(app)
+        app.pop_screen()
+        await pilot.press("escape")
+    assert app.return_value == "stay"
