@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,15 @@ from tests.support.bench import CALL, HEAD, QUICK, Bench, running_bench, wait_fo
 from tests.support.streams import chunk, message, sse, stream_of
 from tests.support.upstream.answers import Answer, Finish, Gate, Send, Step, whole
 from tests.support.upstream.server import ScriptedUpstream
+from workbench.analysis.filters import fits_exchange, parse
 from workbench.errors import UserError
 from workbench.library.index import rebuild
-from workbench.library.query import Library
+from workbench.library.query import Library, tape_of
 from workbench.library.retention import Keep, expire
 from workbench.library.summary import Row
 from workbench.library.tapefiles import list_tapes
 from workbench.proxy.registration import Registration, Resend, register, registered, resend
+from workbench.replay.lines import Tail
 from workbench.replay.marks import Marks
 from workbench.tape.format import dump_line, end_line, make_header
 
@@ -144,6 +147,46 @@ def test_rebuild_and_retention_stay_inside_the_library(strange_library: Path, tm
     gone = list(expire(strange_library, Keep(days=1, bytes=0)))
     assert gone == ["tapes/2020-01-02/000000-real.jsonl"]
     assert (tmp_path / "outside" / "2020-01-01" / "000000-precious.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "path = '/etc/passwd'", "path = '../x.jsonl'", "path = 'tapes/../x.jsonl'", "path = 'tapes/a/b.txt'",
+        "path = 'tapes/./x.jsonl'", "path = 'tapes/a/../../x.jsonl'",
+        "path = 'tapes/a/' || char(0) || '.jsonl'", "path = x'2f'",
+        "started = 'soon'", "started = 9e999", "findings = '['", "findings = '[1]'",
+        "findings = '{\"a\": \"b\"}'", "tools = '{}'", "model = x'00'", "calls = 'many'", "pid = 'me'",
+    ],
+)  # fmt: skip
+def test_an_index_that_leads_elsewhere_is_not_read(strange_library: Path, change: str):
+    rebuild(strange_library)
+    with closing(sqlite3.connect(strange_library / "library.sqlite")) as index:
+        index.execute(f"UPDATE tapes SET {change}")
+        index.commit()
+    with pytest.raises(UserError, match="rows that no workbench writes"):
+        Library(strange_library)
+    assert rebuild(strange_library).tapes == 1
+    with Library(strange_library) as library:
+        assert [row.path for row in library.rows()] == ["tapes/2020-01-02/000000-real.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "name", ["000001-link", "000002-folder", "000003-pipe", "../2020-01-03/000000-precious"]
+)
+def test_an_index_that_names_a_link_or_a_pipe_opens_none(strange_library: Path, name: str):
+    rebuild(strange_library)
+    path = os.path.normpath(f"tapes/2020-01-02/{name}.jsonl")
+    with closing(sqlite3.connect(strange_library / "library.sqlite")) as index:
+        index.execute("UPDATE tapes SET path = ?, id = 'x'", (path,))
+        index.commit()
+    tail = Tail(strange_library / path)
+    assert tail.advance(1) and tail.player is None and tail.problem
+    with pytest.raises(UserError, match="is not a file"):
+        tape_of(strange_library, "x")
+    with Library(strange_library) as library:
+        (row,) = library.rows()
+    assert not fits_exchange(parse("text:x"), row, strange_library)
 
 
 def test_a_running_proxy_is_not_held_up_by_a_pipe(tmp_path: Path):

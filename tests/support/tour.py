@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -139,6 +140,10 @@ async def look(pilot: Pilot[Any], seen: list[str]) -> None:
     await pilot.pause(0.05)
 
 
+def _is_on(screen: Screen[Any]) -> bool:
+    return screen.is_mounted and screen.is_active
+
+
 async def tour(start: str, app: App[Any], seen: list[str]) -> None:
     async def drive(pilot: Pilot[Any]) -> None:
         await ready(pilot, start)
@@ -147,7 +152,7 @@ async def tour(start: str, app: App[Any], seen: list[str]) -> None:
                 await visit(pilot, name, keys, seen)
         for one in problems() if start == "problem" else ():
             app.push_screen(one)
-            await until(pilot, lambda one=one: app.screen is one and one.is_mounted, "the problem is told")
+            await until(pilot, partial(_is_on, one), "the problem is told")
             await look(pilot, seen)
             one.dismiss()
         app.exit()

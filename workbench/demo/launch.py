@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import shutil
+import sqlite3
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -61,7 +62,10 @@ def write_first_tape(library: Path, started: float, script: Script) -> Path:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(dump_tape(first_tape(started, script)))
-    rebuild(library)
+    try:
+        rebuild(library)
+    except sqlite3.Error as error:  # SQLite takes no path of more than some 500 bytes
+        raise UserError(f"cannot keep the demo's tapes in {library}: {error}") from None
     return path
 
 

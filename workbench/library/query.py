@@ -8,7 +8,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -18,7 +18,7 @@ from urllib.parse import quote
 from workbench.errors import UserError
 from workbench.library.index import VERSION, Index
 from workbench.library.summary import COLUMNS, Row
-from workbench.library.tapefiles import INDEX, is_alive
+from workbench.library.tapefiles import INDEX, SUFFIX, TAPES, is_alive, is_tape_file
 
 _AGO = re.compile(r"(\d{1,6}(?:\.\d+)?)\s*(s|m|min|h|d|w)")
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -47,6 +47,32 @@ def parse_moment(text: str, now: float) -> float:
 
 
 _WAIT = 2.0
+# What SQLite may hold for a field of a row. Mappings and tuples are JSON; an old index has no tools yet.
+_HELD = {
+    "str": "text", "float": "real integer", "int": "integer", "bool": "integer",
+    "Mapping[str, int]": "text", "tuple[str, ...]": "text null",
+}  # fmt: skip
+
+
+def _holds_other(name: str, type: str) -> str:
+    """A condition: the column holds what its field never has."""
+    held = [*_HELD[type.removesuffix(" | None")].split(), *(["null"] if type.endswith("None") else [])]
+    return f"typeof({name}) NOT IN ({', '.join(map(repr, held))})"
+
+
+# Rows that a stranger wrote: values of other kinds, and tapes that are not in a folder of the library.
+_STRANGE = " OR ".join(
+    (
+        *(_holds_other(one.name, str(one.type)) for one in fields(Row)),
+        f"path NOT GLOB '{TAPES}/?*/?*{SUFFIX}'",
+        "length(path) - length(replace(path, '/', '')) != 2",
+        f"path GLOB '{TAPES}/./*' OR path GLOB '{TAPES}/../*' OR instr(CAST(path AS BLOB), x'00')",
+        "abs(started) > 1e11",
+        "NOT json_valid(findings) OR json_type(findings) != 'object'",
+        "EXISTS (SELECT 1 FROM json_each(findings) WHERE type != 'integer')",
+        "(tools IS NOT NULL AND (NOT json_valid(tools) OR json_type(tools) != 'array'))",
+    )
+)
 REBUILD = "`workbench library rebuild` makes it anew from the tapes"
 
 
@@ -89,6 +115,11 @@ class Library:
         if version != VERSION:
             self._db.close()
             raise UserError(f"{self._file} was made by another version of the workbench; {REBUILD}")
+        with _told(self._file):
+            strange = self._db.execute(f"SELECT path FROM tapes WHERE {_STRANGE} LIMIT 1").fetchone()
+        if strange is not None:
+            self._db.close()
+            raise UserError(f"{self._file} has rows that no workbench writes; {REBUILD}")
 
     def _version(self) -> int:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
@@ -144,7 +175,10 @@ def tape_of(library: Path, id: str) -> Path:
         rows = opened.rows(Filter(id=id))
     if not rows:
         raise UserError(f"there is no exchange {id!r} in {library}")
-    return library / rows[0].path
+    path = library / rows[0].path
+    if not is_tape_file(path):
+        raise UserError(f"the tape of {id!r} is not a file in {library}: {path}")
+    return path
 
 
 def _where(wanted: Filter) -> tuple[str, dict[str, Any]]:

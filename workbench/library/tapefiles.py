@@ -143,6 +143,11 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def is_tape_file(path: Path) -> bool:
+    """Whether what the index calls a tape is a file in a real folder; links may lead out of the library."""
+    return is_file(path) and not path.parent.is_symlink()
+
+
 _PIECE = 1 << 20
 _LOOK_EVERY = 1.0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -12,6 +14,8 @@ from workbench.tape.format import Line, TapeError, TapeReader, read_line
 from workbench.tape.recipe import Wishes, wished
 
 _BATCH = 64  # lines between looks at the clock
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
 
 
 class LineSource(Protocol):
@@ -77,8 +81,10 @@ class Tail:
     With wishes it is a variant: the same reads, converted as the wishes say.
     """
 
-    def __init__(self, path: Path, wishes: Wishes | None = None) -> None:
+    def __init__(self, path: Path, wishes: Wishes | None = None, *, follow: bool = False) -> None:
+        """`follow`: the file may be a link. In a library it may not: a stranger may have left it there."""
         self.path = path
+        self._follow = follow
         self.player: Player | None = None
         self.problem: str | None = None  # why this cannot be shown
         self.done = 0  # bytes read
@@ -101,7 +107,7 @@ class Tail:
             return False
         before, until = self.done, time.perf_counter() + seconds
         try:
-            with self.path.open("rb") as file:
+            with open(self.path, "rb", opener=self._opened) as file:
                 self.size = file.seek(0, 2)
                 if self.size < self.done:
                     raise TapeError("it was replaced by something shorter; open it again")
@@ -113,6 +119,16 @@ class Tail:
         except (OSError, TapeError) as error:
             self.problem = f"{self.path} cannot be shown: {error}"
         return self.done != before or self.problem is not None
+
+    def _opened(self, path: str, _: int) -> int:
+        """To wait for a pipe, or to read a device to its end, would take for ever."""
+        if not self._follow and self.path.parent.is_symlink():
+            raise TapeError("its folder is a link")
+        descriptor = os.open(path, _READ if self._follow else _READ | _NO_LINK)
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return descriptor
+        os.close(descriptor)
+        raise TapeError("it is not a file")
 
     def _take(self, data: bytes) -> None:
         self.done += len(data)

@@ -142,7 +142,11 @@ class Replayable:
 def tape_replayable(path: Path, title: str, folder: str, wishes: Wishes) -> Replayable:
     """A tape that is read from its file."""
     return Replayable(
-        title, lambda: Tail(path, wishes), lambda: header_in(path, wishes), path=path, folder=folder
+        title,
+        lambda: Tail(path, wishes, follow=True),
+        lambda: header_in(path, wishes),
+        path=path,
+        folder=folder,
     )
 
 

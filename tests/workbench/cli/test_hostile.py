@@ -87,8 +87,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (home / f"suite{NAME}.toml").write_text(_suite(), newline="")
     with closing(Chats(library)) as chats:
         for number in range(2):
-            words = (HOSTILE, HOSTILE, HOSTILE, f"{number}{HOSTILE}", HOSTILE)
-            chats.remember(Turn(0, *words, number, *[HOSTILE] * 4, 1_790_000_000.0))
+            bad, chat, when = HOSTILE, f"{number}{HOSTILE}", 1_790_000_000.0
+            chats.remember(Turn(0, bad, bad, bad, chat, bad, number, bad, bad, bad, bad, when))
     return home
 
 
