@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 from tests.support.project import ROOT
+from tests.support.tiers import each_row
 from transformer.dialects import DIALECTS
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -62,7 +61,7 @@ def test_the_transformer_needs_two_libraries():
     assert packages - sys.stdlib_module_names == {"transformer", "orjson", "jinja2"}
 
 
-@pytest.mark.parametrize("module", SOURCES)
+@each_row("module", SOURCES)
 def test_the_page_names_every_module_or_its_package(module: str):
     path = SOURCES[module].relative_to(ROOT)
     # At the top of a package each module is a layer of its own.

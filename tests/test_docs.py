@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
-import pytest
-
 from tests.support.project import ROOT
+from tests.support.tiers import each_row
 from transformer.dialects import BUILT_IN
 from transformer.policy import CHOICES, Policy
 
@@ -39,7 +38,7 @@ def anchors_of(page: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@each_row("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page: Path) -> None:
     for link in links_of(page):
         name, _, anchor = link.partition("#")
@@ -48,7 +47,7 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors_of(target), link
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@each_row("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_paths_that_are_named_are_there(page: Path) -> None:
     if page.name == "CHANGELOG.md":
         return  # what it tells of may be gone
@@ -74,12 +73,12 @@ def test_the_specification_has_the_sections_that_tests_cite() -> None:
     assert sections == list("12345678")
 
 
-@pytest.mark.parametrize("name", [dialect.name for dialect in BUILT_IN])
+@each_row("name", [dialect.name for dialect in BUILT_IN])
 def test_the_specification_describes_every_dialect(name: str) -> None:
     assert f"\n### {name}\n" in (DOCS / "spec.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("switch", [field.name for field in fields(Policy)])
+@each_row("switch", [field.name for field in fields(Policy)])
 def test_the_specification_names_every_switch_and_its_values(switch: str) -> None:
     text = (DOCS / "spec.md").read_text(encoding="utf-8")
     row = re.search(rf"^\| `{switch}` \| (.*?) \|", text, re.MULTILINE)

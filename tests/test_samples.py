@@ -10,8 +10,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from samples import build
 from samples.cases import CASES, Case, Outcome
 from samples.cases.reports import REPORTS
@@ -21,7 +19,7 @@ from tests.support.project import SAMPLES
 from tests.support.samples import ALL, every_sample, name_of
 from tests.support.spans import check_records
 from tests.support.streams import message_behind, upstream_events
-from tests.support.tiers import exhaustive
+from tests.support.tiers import each_row, exhaustive
 from transformer import Delta, StreamTransformer
 from transformer.journal import Keep
 from workbench.tape.format import Tape, read_tape
@@ -88,7 +86,7 @@ def test_every_report_has_a_sample():
     assert {number for case in TABLE.values() for number in case.failure} == set(REPORTS)
 
 
-@pytest.mark.parametrize("number", sorted(REPORTS), ids="{:02}".format)
+@each_row("number", sorted(REPORTS), ids="{:02}".format)
 def test_report(number: int):
     """What went wrong elsewhere comes out right here, in every cut."""
     for name in (name for name, case in TABLE.items() if number in case.failure):

@@ -10,6 +10,7 @@ import pytest
 from tests.support.client import Result, chunks_of, events_of, message_result, result
 from tests.support.cuts import check_every_split, codes, run, transform
 from tests.support.streams import JSON, fixed, message, sse, stream_of, tool
+from tests.support.tiers import each_row
 from transformer import Policy, StreamTransformer, transform_message
 
 READ: JSON = {
@@ -499,7 +500,7 @@ CONVERSIONS = {
 }
 
 
-@pytest.mark.parametrize(("xml", "arguments"), CONVERSIONS.values(), ids=CONVERSIONS)
+@each_row(("xml", "arguments"), CONVERSIONS.values(), ids=CONVERSIONS)
 def test_type_conversions(xml: str, arguments: str) -> None:
     got = check_every_split("roo-xml", stream_of(f"<typed>\n{xml}\n</typed>", 20), tools=[TYPED])
     assert got.calls == [("typed", f"{{{arguments}}}")]
@@ -531,7 +532,7 @@ INCOMPLETE = {
 }
 
 
-@pytest.mark.parametrize("text", INCOMPLETE.values(), ids=INCOMPLETE)
+@each_row("text", INCOMPLETE.values(), ids=INCOMPLETE)
 def test_summary_streaming_handling_partial_tags_gracefully(text: str) -> None:
     got = check_every_split("roo-xml", stream_of(text, 9), tools=[READ])
     assert got == Result(text, finish_reason="stop")

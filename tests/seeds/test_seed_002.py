@@ -10,6 +10,7 @@ import pytest
 from tests.support.client import Result, chunks_of, events_of, message_result, result
 from tests.support.cuts import check_every_split, codes, run, transform
 from tests.support.streams import JSON, chunk, message, sse, stream_of, tool
+from tests.support.tiers import each_row
 from transformer import DIALECTS, Policy, StreamTransformer, transform_message
 
 SECTION, SECTION_END = "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"
@@ -93,7 +94,7 @@ LS_CALL = ("bash", '{"command": "ls"}')
 LS_RESULT = Result(calls=[LS_CALL], ids=["functions.bash:0"], finish_reason="tool_calls")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "fields",
     [("reasoning", "reasoning_content"), ("reasoning",), ("reasoning_content",), ("content",)],
     ids=" and ".join,
@@ -224,8 +225,8 @@ MIXED = {
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), MIXED.values(), ids=MIXED)
-@pytest.mark.parametrize("size", [1000, 19], ids=["one packet", "many"])
+@each_row(("text", "expected"), MIXED.values(), ids=MIXED)
+@each_row("size", [1000, 19], ids=["one packet", "many"])
 def test_key_points_3_tokens_can_be_mixed_with_content(text: str, expected: str, size: int) -> None:
     got = check_every_split("kimi-k2", reasoning(text, size), tools=[BASH])
     assert got == Result(
@@ -289,8 +290,8 @@ FINISH = {
 }
 
 
-@pytest.mark.parametrize(("text", "said", "expected"), FINISH.values(), ids=FINISH)
-@pytest.mark.parametrize("place", ["choice", "delta"])
+@each_row(("text", "said", "expected"), FINISH.values(), ids=FINISH)
+@each_row("place", ["choice", "delta"])
 def test_state_machine_finish_reason(text: str, said: str | None, expected: str, place: str) -> None:
     # "Pass through unchanged" yields to docs/spec.md, section 3, or clients would never run the call.
     last: JSON = {"index": 0, "delta": {"reasoning": ""}}
@@ -325,7 +326,7 @@ IDS: dict[str, tuple[str, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "ids"), IDS.values(), ids=IDS)
+@each_row(("text", "ids"), IDS.values(), ids=IDS)
 def test_id_handling(text: str, ids: list[str]) -> None:
     data = reasoning(SECTION + text + SECTION_END)
     got = check_every_split("kimi-k2", data, tools=[BASH], now=1700000000)
@@ -351,7 +352,7 @@ def test_output_requirements_2_valid_sse_format() -> None:
         json.loads(event.removeprefix("data: "))
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 13])
+@each_row("size", [1, 2, 3, 5, 8, 13])
 def test_output_requirements_3_split_tokens_are_reassembled(size: int) -> None:
     text = f"Hm.\n{SECTION}{LS}{SECTION_END}"
     got, _ = run("kimi-k2", reasoning(text, size), tools=[BASH])
@@ -425,7 +426,7 @@ def test_edge_case_3_nested_tool_calls_a_begin_closes_the_open_call() -> None:
     assert check_every_split("kimi-k2", reasoning(text), tools=[BASH, OTHER]) == expected
 
 
-@pytest.mark.parametrize("token", TOKENS)
+@each_row("token", TOKENS)
 def test_edge_case_3_nested_tool_calls_a_token_inside_a_json_string_is_data(token: str) -> None:
     arguments = f'{{"command": "echo \\"{token}\\" {token}"}}'
     text = SECTION + call_text("functions.bash:0", arguments) + SECTION_END
@@ -484,8 +485,8 @@ ERRORS: dict[str, tuple[JSON, str]] = {
 }
 
 
-@pytest.mark.parametrize(("event", "text"), ERRORS.values(), ids=ERRORS)
-@pytest.mark.parametrize("dialect", [name for name in DIALECTS if name != "passthrough"])
+@each_row(("event", "text"), ERRORS.values(), ids=ERRORS)
+@each_row("dialect", [name for name in DIALECTS if name != "passthrough"])
 def test_edge_case_6_error_responses(dialect: str, event: JSON, text: str) -> None:
     # Status codes are the proxy's business; the object in the stream is ours.
     for before in ([], [chunk("Hello")]):
@@ -549,7 +550,7 @@ SLOPPY = {
 }
 
 
-@pytest.mark.parametrize("text", SLOPPY.values(), ids=SLOPPY)
+@each_row("text", SLOPPY.values(), ids=SLOPPY)
 def test_special_tokens_missing_or_singular_are_accepted(text: str) -> None:
     assert check_every_split("kimi-k2", reasoning(text), tools=[BASH]) == LS_RESULT
 
@@ -562,7 +563,7 @@ TRUNCATED = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "expected"), TRUNCATED.values(), ids=TRUNCATED)
+@each_row(("arguments", "expected"), TRUNCATED.values(), ids=TRUNCATED)
 def test_streaming_a_call_cut_off_is_closed_as_it_is(arguments: str, expected: str) -> None:
     data = reasoning(f"{SECTION}{CALL}functions.bash:0{ARGUMENTS}{arguments}", finish="length")
     got = check_every_split("kimi-k2", data, tools=[BASH])
@@ -570,7 +571,7 @@ def test_streaming_a_call_cut_off_is_closed_as_it_is(arguments: str, expected: s
     assert "truncated-call" in codes(run("kimi-k2", data, tools=[BASH])[1]) or expected.endswith("}")
 
 
-@pytest.mark.parametrize("text", [f"{CALL}functions.bash:0", CALL, f"{CALL}functions.ba", CALL[:8]])
+@each_row("text", [f"{CALL}functions.bash:0", CALL, f"{CALL}functions.ba", CALL[:8]])
 def test_streaming_a_call_cut_off_before_its_arguments_is_text(text: str) -> None:
     got = check_every_split("kimi-k2", reasoning(f"Hm. {text}", finish="length"), tools=[BASH])
     assert got == Result(reasoning=f"Hm. {text}", finish_reason="length")

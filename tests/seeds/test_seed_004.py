@@ -11,6 +11,7 @@ import pytest
 from tests.support.client import Result
 from tests.support.cuts import check_every_split, codes, every_split, run, transform
 from tests.support.streams import JSON, message, sse, stream_of
+from tests.support.tiers import each_row
 from transformer import DIALECTS, StreamTransformer, transform_message
 
 CONVERTING = [name for name in DIALECTS if name != "passthrough"]
@@ -144,13 +145,13 @@ STREAMS = {
 }
 
 
-@pytest.mark.parametrize("data", STREAMS.values(), ids=STREAMS)
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("data", STREAMS.values(), ids=STREAMS)
+@each_row("dialect", DIALECTS)
 def test_roo_cline_format_a_request_without_tools_gets_its_bytes_unchanged(dialect: str, data: bytes) -> None:
     unchanged(dialect, data, request=ROO_REQUEST)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "kwargs",
     [
         {"tools": []},
@@ -162,19 +163,19 @@ def test_roo_cline_format_a_request_without_tools_gets_its_bytes_unchanged(diale
     ],
     ids=["tools=[]", "empty tools", "null tools", "tool_choice none", "title request", "embedding"],
 )
-@pytest.mark.parametrize("dialect", CONVERTING)
+@each_row("dialect", CONVERTING)
 def test_roo_cline_format_no_tools_in_other_words(dialect: str, kwargs: dict[str, Any]) -> None:
     unchanged(dialect, stream_of(LIST_FILES, 7, usage=USAGE), **kwargs)
 
 
-@pytest.mark.parametrize("data", STREAMS.values(), ids=STREAMS)
+@each_row("data", STREAMS.values(), ids=STREAMS)
 def test_passthrough_touches_nothing_even_with_tools(data: bytes) -> None:
     unchanged("passthrough", data, request=OPENAI_REQUEST)
     unchanged("passthrough", data)
 
 
-@pytest.mark.parametrize("text", [LIST_FILES, READ_FILE], ids=["list_files", "read_file"])
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("text", [LIST_FILES, READ_FILE], ids=["list_files", "read_file"])
+@each_row("dialect", DIALECTS)
 def test_roo_cline_response_with_tool_call_as_a_whole_message(dialect: str, text: str) -> None:
     body = message(text, usage=USAGE, x_unknown=[1, None])
     before = copy.deepcopy(body)
@@ -195,7 +196,7 @@ def test_roo_cline_response_the_client_finds_its_xml_in_the_content(text: str) -
     assert codes(transformer) == []
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("dialect", DIALECTS)
 def test_openai_function_calling_format_native_tool_calls_pass_unchanged(dialect: str) -> None:
     body = message(None, finish="tool_calls", usage=USAGE)
     body["choices"][0]["message"] = OPENAI_ANSWER
@@ -227,7 +228,7 @@ NATIVE = native(
 )
 
 
-@pytest.mark.parametrize("dialect", CONVERTING)
+@each_row("dialect", CONVERTING)
 def test_openai_function_calling_format_native_tool_calls_in_a_stream(dialect: str) -> None:
     got = check_every_split(dialect, NATIVE, request=OPENAI_REQUEST, twin=False)
     assert got == Result(
@@ -235,7 +236,7 @@ def test_openai_function_calling_format_native_tool_calls_in_a_stream(dialect: s
     )
 
 
-@pytest.mark.parametrize("dialect", CONVERTING)
+@each_row("dialect", CONVERTING)
 def test_tool_invocation_comparison_openai_response(dialect: str) -> None:
     start = NATIVE_START | {"id": "call_xyz", "function": {"name": "read_file", "arguments": ""}}
     data = native(

@@ -63,19 +63,27 @@ def each(rows: Iterable[T], check: Callable[[T], object]) -> None:
         raise ExceptionGroup(f"{len(failures)} of {len(every)} rows fail", failures)
 
 
-def each_row(names: str, values: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def each_row(
+    names: str | Sequence[str], values: Iterable[Any], ids: Iterable[str] | Callable[[Any], str] | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """As `pytest.mark.parametrize`, but all rows are one test, which names the rows that fail.
 
     Of pytest's time a row costs more than most of these checks take. For tests that share nothing between
     their rows: fixtures are made once for all of them.
     """
-    arguments = [name.strip() for name in names.split(",")]
-    cases = [case for value in values if (case := _case(value, len(arguments))) is not None]
-    assert all(len(case) == len(arguments) for case in cases), names
+    arguments = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
+    every = list(values)
+    called = list(ids) if ids is not None and not callable(ids) else [""] * len(every)
+    cases = [
+        (name, case)
+        for name, value in zip(called, every, strict=True)
+        if (case := _case(value, len(arguments))) is not None
+    ]
+    assert all(len(case) == len(arguments) for _, case in cases), names
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         def all_rows(**others: Any) -> None:
-            each(cases, lambda case: test(**others, **dict(zip(arguments, case, strict=True))))
+            each(cases, lambda case: test(**others, **dict(zip(arguments, case[1], strict=True))))
 
         signature = inspect.signature(test)
         others = [parameter for name, parameter in signature.parameters.items() if name not in arguments]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.tiers import each_row
 from transformer.jsonscan import JsonScanner, members, missing_end, parsed
 
 VALUES = st.recursive(
@@ -42,7 +42,7 @@ def test_the_members_are_those_that_json_has(value: dict[str, object], size: int
     assert {one.key: json.loads(text[one.start : one.end]) for one in scanner.members} == value
 
 
-@pytest.mark.parametrize("text", ["", "  ", '{"a": "}', '{"a": "\\"}', '{"a": [1, {}', '{"a\\\\": "\\\\'])
+@each_row("text", ["", "  ", '{"a": "}', '{"a": "\\"}', '{"a": [1, {}', '{"a\\\\": "\\\\'])
 def test_what_is_not_whole(text: str):
     scanner = JsonScanner()
     for character in text:
@@ -60,7 +60,7 @@ def test_what_is_missing_at_the_end_makes_it_json(value: dict[str, object], at: 
     assert missing_end(text) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "end"),
     [('{"a": [1, {"b": "x', '"}]}'), ('{"a": 1', "}"), ('{"a": ', None), ('{"a": [}', None), ("{} x", None)],
 )
@@ -68,7 +68,7 @@ def test_what_is_missing(text: str, end: str | None):
     assert missing_end(text) == end
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("{}", []),
@@ -86,7 +86,7 @@ def test_members(text: str, expected: list[Any]):
     assert members(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "", "[]", "5", '"x"', "{", "}", "{1:2}", '{"a"}', '{"a":}', '{"a":1,}', '{"a":1 "b":2}', "{} x",

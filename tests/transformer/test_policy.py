@@ -11,6 +11,7 @@ import pytest
 from tests.support.client import Result, events_of, message_result
 from tests.support.cuts import check_every_split, codes, run, transform
 from tests.support.streams import JSON, chunk, message, sse, stream_of, tool
+from tests.support.tiers import each_row
 from transformer import DIALECTS, Policy, PolicyError, StreamTransformer, transform_message
 from transformer.policy import CHOICES
 
@@ -138,7 +139,7 @@ CALLS_IN_THINK = {"qwen3-coder", "kimi-k2", "glm", "minimax-m2", "auto"}
 SHARED = {"finish_reason": "rewrite", "text_channel": "same", "max_call_bytes": 16 * 1024 * 1024}
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("dialect", DIALECTS)
 def test_defaults(dialect: str) -> None:
     policy = DIALECTS[dialect].policy
     wanted = DEFAULTS[dialect] | ({} if dialect == "passthrough" else SHARED)
@@ -478,7 +479,7 @@ ROWS: dict[str, Row] = {
 }
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@each_row("row", ROWS.values(), ids=ROWS)
 def test_what_a_switch_changes(row: Row) -> None:
     dialect, policy, text, content, calls, finish, found = row
     for size in (1, 3, 7, len(text)):
@@ -490,8 +491,8 @@ def test_what_a_switch_changes(row: Row) -> None:
     assert (whole.content, whole.calls, whole.finish_reason) == (content, calls, finish)
 
 
-@pytest.mark.parametrize("reason", ["length", "content_filter"])
-@pytest.mark.parametrize(
+@each_row("reason", ["length", "content_filter"])
+@each_row(
     ("dialect", "text"),
     [
         ("roo-xml", "<read>\n<path>a</path>\n"),
@@ -643,7 +644,7 @@ def test_tools_changes_no_byte_of_the_answer(dialect: str, tools: str) -> None:
 # parallel_tool_calls
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "policy", "calls"),
     [
         ({}, {}, [A, B]),
@@ -654,7 +655,7 @@ def test_tools_changes_no_byte_of_the_answer(dialect: str, tools: str) -> None:
         ({"parallel_tool_calls": True}, {"calls": "first"}, [A]),
     ],
 )
-@pytest.mark.parametrize(("dialect", "text"), [("qwen3-coder", Q2), ("kimi-k2", K2)])
+@each_row(("dialect", "text"), [("qwen3-coder", Q2), ("kimi-k2", K2)])
 def test_parallel_tool_calls(
     dialect: str, text: str, said: JSON, policy: JSON, calls: list[tuple[str, str]]
 ) -> None:
@@ -690,7 +691,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("values", "message"), REFUSED.values(), ids=REFUSED)
+@each_row(("values", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_a_policy_refuses(values: dict[str, Any], message: str) -> None:
     with pytest.raises(PolicyError) as caught:
         Policy.from_mapping(values)
@@ -713,7 +714,7 @@ READ_AS: dict[str, tuple[dict[str, Any], Policy]] = {
 }
 
 
-@pytest.mark.parametrize(("values", "policy"), READ_AS.values(), ids=READ_AS)
+@each_row(("values", "policy"), READ_AS.values(), ids=READ_AS)
 def test_from_mapping(values: dict[str, Any], policy: Policy) -> None:
     assert Policy.from_mapping(values) == policy
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.support.cost import grows_evenly
 from tests.support.cuts import check_every_split
 from tests.support.streams import chunk, sse
+from tests.support.tiers import each_row
 from transformer.provenance import Path, SourceMap, byte_offsets, locate, resolve
 from transformer.records import Event, Span
 
@@ -80,9 +81,7 @@ LOCATE: list[tuple[str, bytes, Path, bytes | None]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("data", "path", "expected"), [row[1:] for row in LOCATE], ids=[row[0] for row in LOCATE]
-)
+@each_row(("data", "path", "expected"), [row[1:] for row in LOCATE], ids=[row[0] for row in LOCATE])
 def test_locate(data: bytes, path: Path, expected: bytes | None) -> None:
     assert literal_at(data, path) == expected
 
@@ -131,7 +130,7 @@ OFFSETS: list[tuple[str, bytes, int, int, bytes]] = [
 ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("literal", "start", "end", "expected"), [row[1:] for row in OFFSETS], ids=[row[0] for row in OFFSETS]
 )
 def test_byte_offsets(literal: bytes, start: int, end: int, expected: bytes) -> None:
@@ -377,7 +376,7 @@ HALVES: dict[str, tuple[list[str], str]] = {
 }
 
 
-@pytest.mark.parametrize(("parts", "expected"), HALVES.values(), ids=HALVES)
+@each_row(("parts", "expected"), HALVES.values(), ids=HALVES)
 def test_the_spans_of_surrogates_cut_in_two_are_true(parts: list[str], expected: str) -> None:
     events = [f'{{"choices":[{{"delta":{{"content":"{part}"}}}}]}}' for part in parts]
     assert check_every_split("roo-xml", sse(*events), twin=False).content == expected

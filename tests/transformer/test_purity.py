@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 from tests.support.project import ROOT
-from tests.support.tiers import each
+from tests.support.tiers import each, each_row
 
 SOURCES = sorted((ROOT / "transformer").rglob("*.py"))
 NAMES = [str(path.relative_to(ROOT)) for path in SOURCES]
@@ -96,7 +96,7 @@ def test_a_module_is_pure() -> None:
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "expected"),
     [
         ("import time", ["imports time"]),

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cuts import every_split
-from tests.support.tiers import exhaustive
+from tests.support.tiers import each_row, exhaustive
 from transformer.sse import DONE, Frame, SSEDecoder, encode
 
 BOM = b"\xef\xbb\xbf"
@@ -112,7 +112,7 @@ STREAMS: dict[str, tuple[bytes, list[tuple[bytes, str]], list[bytes]]] = {
 }
 
 
-@pytest.mark.parametrize(("stream", "events", "stray"), STREAMS.values(), ids=STREAMS)
+@each_row(("stream", "events", "stray"), STREAMS.values(), ids=STREAMS)
 def test_decoder_under_every_cut(stream: bytes, events: list[tuple[bytes, str]], stray: list[bytes]) -> None:
     lines = None
     for reads in every_split(stream):
@@ -197,7 +197,7 @@ ENCODED: dict[str, tuple[Any, bytes]] = {
 }
 
 
-@pytest.mark.parametrize(("obj", "expected"), ENCODED.values(), ids=ENCODED)
+@each_row(("obj", "expected"), ENCODED.values(), ids=ENCODED)
 def test_encode(obj: Any, expected: bytes) -> None:
     assert encode(obj) == expected
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.tiers import each_row
 from workbench.errors import UserError
 from workbench.patterns import Pattern, TooSlow
 
@@ -32,7 +33,7 @@ def test_ordinary_ones_find():
     assert [match.start() for match in Pattern("^b").finditer("a\nb")] == [2]
 
 
-@pytest.mark.parametrize("source", ["(", "[a", "a" * 2_000, "*", "(?P<a>x)(?P<a>"])
+@each_row("source", ["(", "[a", "a" * 2_000, "*", "(?P<a>x)(?P<a>"])
 def test_what_is_not_one_is_told(source: str):
     with pytest.raises(UserError, match="regular expression"):
         Pattern(source)

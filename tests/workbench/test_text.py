@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.tiers import each_row
 from workbench.text import json_text, visible_line, visible_text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "line"),
     [
         ("plain <tag> [/x] {y}", "plain <tag> [/x] {y}"),

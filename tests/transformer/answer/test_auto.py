@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +15,7 @@ from tests.support.cuts import check_every_split, codes, every_split, run, trans
 from tests.support.samples import ALL, every_sample, name_of
 from tests.support.spans import check_records
 from tests.support.streams import sse, stream_of
-from tests.support.tiers import some
+from tests.support.tiers import each_row, some
 from transformer import DIALECTS, Delta, StreamTransformer, call_ids, write_call
 from transformer.answer.auto import dialect_of_model
 from workbench.tape.format import Tape, read_tape
@@ -105,8 +104,8 @@ PROSE = {
 }
 
 
-@pytest.mark.parametrize("model", ["nobody-knows-it", "qwen3-coder-30b", "llama-3.3-70b", "gpt-oss-20b"])
-@pytest.mark.parametrize("text", PROSE.values(), ids=PROSE)
+@each_row("model", ["nobody-knows-it", "qwen3-coder-30b", "llama-3.3-70b", "gpt-oss-20b"])
+@each_row("text", PROSE.values(), ids=PROSE)
 def test_prose_and_code_about_calls_stay_text(text: str, model: str) -> None:
     for size in some(range(1, len(text) + 1), 4):
         data = stream_of(text, size)
@@ -115,7 +114,7 @@ def test_prose_and_code_about_calls_stay_text(text: str, model: str) -> None:
         check_records(transformer, data)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "held"),
     [("So a < b", ""), ("See <tool", "<tool"), ("x {", ""), ("x\n{", "{"), ("x\n[rea", "[rea"), ("x\n[1", ""),
      ("x <tool_call>, the tag", ""), ("<|channel|> is", ""), ("a to=func", "to=func"), ("a to=funds", "")],
@@ -137,8 +136,8 @@ def chosen(transformer: StreamTransformer) -> list[str]:
     return [one.message for one in transformer.findings if one.code == "dialect-chosen"]
 
 
-@pytest.mark.parametrize("dialect", SPOKEN)
-@pytest.mark.parametrize("model", ["", "own", "glm-4.6"])
+@each_row("dialect", SPOKEN)
+@each_row("model", ["", "own", "glm-4.6"])
 def test_a_call_of_every_dialect_is_recognised(dialect: str, model: str) -> None:
     names = DIALECTS[dialect].models
     request = {"model": names[0] if model == "own" and names else model, "tools": TOOLS}
@@ -197,7 +196,7 @@ def test_the_user_says_which_dialect_to_expect() -> None:
         assert run("auto", stream_of(text, 4), request=request, policy={"expect": unknown})[0].content == text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "dialect"),
     [
         ("Qwen/Qwen3-Coder-480B-A35B-Instruct", "qwen3-coder"), ("qwen3-32b", "hermes"),
@@ -215,11 +214,9 @@ def test_names_of_models(model: str, dialect: str | None) -> None:
 # -- thoughts
 
 
-@pytest.mark.parametrize("model", ["nobody-knows-it", "own"])
-@pytest.mark.parametrize(
-    "dialect", ["roo-xml", "qwen3-coder", "kimi-k2", "glm", "hermes", "mistral", "pythonic"]
-)
-@pytest.mark.parametrize("policy", [{}, {"in_think": "text"}, {"in_think": "call"}, {"reasoning": "split"}])
+@each_row("model", ["nobody-knows-it", "own"])
+@each_row("dialect", ["roo-xml", "qwen3-coder", "kimi-k2", "glm", "hermes", "mistral", "pythonic"])
+@each_row("policy", [{}, {"in_think": "text"}, {"in_think": "call"}, {"reasoning": "split"}])
 def test_thoughts_are_read_as_the_dialect_reads_them(
     dialect: str, policy: dict[str, Any], model: str
 ) -> None:
@@ -262,9 +259,7 @@ def test_any_cut_gives_the_same(pieces: list[str], size: int, model: str) -> Non
     check_records(transformer, data)
 
 
-@pytest.mark.parametrize(
-    "text", [QWEN, LLAMA, f"<think>x</think>{HERMES}", "a [read(path='b')] b\n[read(path='c')]"]
-)
+@each_row("text", [QWEN, LLAMA, f"<think>x</think>{HERMES}", "a [read(path='b')] b\n[read(path='c')]"])
 def test_a_snapshot_can_be_taken_anywhere(text: str) -> None:
     data = stream_of(text, 3)
     wanted, _ = transform("auto", data, tools=TOOLS)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.cost import calls_made
 from tests.support.streams import chunk, message, sse, tool
-from tests.support.tiers import exhaustive
+from tests.support.tiers import each_row, exhaustive
 from transformer import Policy, StreamTransformer
 from transformer.answer.conformance import RULES, Check, Conformance
 from transformer.answer.setting import make_setting
@@ -137,7 +137,7 @@ BREACHES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("events", "wanted"), BREACHES)
+@each_row(("events", "wanted"), BREACHES)
 def test_a_breach_is_named(events: list[Any], wanted: list[str]):
     assert codes(checked(sse(*events))) == wanted
 
@@ -214,7 +214,7 @@ def test_a_message_that_does_not_stream(said: list[Any], finish: str, wanted: li
     assert codes(found + conformance.end()) == wanted
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "wanted"),
     [
         ({"path": "a", "line": 3, "any": [1], "size": None}, []),
@@ -233,7 +233,7 @@ def test_what_the_schema_wants(arguments: dict[str, Any], wanted: list[tuple[str
     assert list(misfits(make_setting("passthrough", TOOLS).tools["read"], arguments)) == wanted
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "first"),
     [
         ('{"a": "}{\\"", "b": [1, {}]} ', 27),

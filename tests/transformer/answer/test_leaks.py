@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.cost import calls_made, grows_evenly
 from tests.support.streams import message, tool
-from tests.support.tiers import exhaustive
+from tests.support.tiers import each_row, exhaustive
 from transformer.answer.leaks import MARKS, hits
 from transformer.answer.observations import OBSERVED
 from transformer.answer.review import observed
@@ -119,7 +119,7 @@ LEAKS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "dialect", "found", "ours"), LEAKS)
+@each_row(("text", "dialect", "found", "ours"), LEAKS)
 def test_a_call_that_reached_the_client_as_text(text, dialect, found, ours):
     seen = observed(message(text), REQUEST, dialect)
     assert [one.code for one in seen] == ([LEAK, OTHER] if ours else [LEAK])
@@ -153,8 +153,8 @@ PROSE = [
 ]
 
 
-@pytest.mark.parametrize("dialect", ["roo-xml", "qwen3-coder", "kimi-k2", "passthrough"])
-@pytest.mark.parametrize("text", PROSE)
+@each_row("dialect", ["roo-xml", "qwen3-coder", "kimi-k2", "passthrough"])
+@each_row("text", PROSE)
 def test_what_is_no_call_is_no_leak(text, dialect):
     assert {LEAK, OTHER, THOUGHT}.isdisjoint(codes(text, dialect))
 
@@ -172,7 +172,7 @@ def test_whoever_asks_about_a_format_is_shown_it(text):
     assert LEAK in codes(QWEN, request=ASKING), "a call of an offered tool is one, whatever was asked"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("request_", "expected"),
     [
         (REQUEST, [LEAK, OTHER]),
@@ -196,7 +196,7 @@ def test_a_leak_says_why_nothing_was_converted():
     assert why(FOREIGN, "qwen3-coder") == "the tool get_weather was not offered"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reasoning", "content", "dialect", "expected"),
     [
         (f"I should read it.\n{ROO}", None, "roo-xml", [THOUGHT, "only-reasoning"]),
@@ -233,7 +233,7 @@ def test_a_whole_call_in_a_think_block_of_the_content():
     assert codes(f"<think>\n{QWEN}\n</think>\nDone.", "passthrough") == [THOUGHT]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("finish", "content", "calls", "dialect", "expected"),
     [
         ("length", "half a sen", [], "roo-xml", ["cut-by-length"]),
@@ -291,13 +291,13 @@ RARE = [
 ]
 
 
-@pytest.mark.parametrize("mark", MARKS, ids=lambda mark: mark.dialect)
+@each_row("mark", MARKS, ids=lambda mark: mark.dialect)
 def test_every_mark_can_be_found(mark):
     texts = [text for text, *_ in LEAKS] + RARE
     assert any(hit.mark is mark for text in texts for hit in hits(text))
 
 
-@pytest.mark.parametrize("text", RARE)
+@each_row("text", RARE)
 def test_rare_dialects_leak_as_well(text):
     assert LEAK in codes(text)
 
@@ -310,10 +310,8 @@ HOSTILE: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("answer", HOSTILE)
-@pytest.mark.parametrize(
-    "request_", [None, 3, {}, {"tools": 3, "messages": 3}, {"tools": [3, {}], "messages": [3]}]
-)
+@each_row("answer", HOSTILE)
+@each_row("request_", [None, 3, {}, {"tools": 3, "messages": 3}, {"tools": [3, {}], "messages": [3]}])
 def test_odd_types_do_no_harm(answer, request_):
     dialects: list[Any] = ["roo-xml", "passthrough", "no-such-dialect", 3]
     for dialect in dialects:
@@ -349,7 +347,7 @@ def test_any_mixture_has_its_places_inside_the_text(text):
         assert 0 <= seen.start <= seen.end <= len(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "unit",
     [
         "word ", "<", "<tool_call>", "<tool_call> ", "`", "` ", "```\n", "<think>", "{ ", "[a(",

@@ -11,6 +11,7 @@ from tests.support.client import Result, chunks_of, events_of, result, results
 from tests.support.cuts import check_every_split, check_every_split_choices, codes, run, transform
 from tests.support.spans import check_records
 from tests.support.streams import JSON, META, chunk, sse, stream_of, tool
+from tests.support.tiers import each_row
 from transformer import StreamTransformer
 
 READ = tool("read", {"path": {"type": "string"}})
@@ -277,7 +278,7 @@ def test_an_event_without_choices_goes_on() -> None:
     assert chunks_of(out)[0] == strange
 
 
-@pytest.mark.parametrize(
+@each_row(
     "fields",
     [
         {"refusal": "no"},
@@ -362,7 +363,7 @@ def test_usage_that_is_null_stays_null() -> None:
     assert [event["usage"] for event in chunks_of(out)] == [None, None]
 
 
-@pytest.mark.parametrize(("request_body", "told"), REQUESTS)
+@each_row(("request_body", "told"), REQUESTS)
 def test_usage_as_qwens_chat_counts_it(request_body: JSON | None, told: bool) -> None:
     """Cumulative with every chunk: the last value, mapped, in one chunk at the end, if somebody asked."""
     events: list[JSON] = [
@@ -529,7 +530,7 @@ def test_an_event_that_is_no_json_is_named_and_the_rest_goes_on(dialect: str) ->
     assert "{broken" in bad.message and bad.event == 1 and bad.level == "error"
 
 
-@pytest.mark.parametrize("data", ["[1,2]", '"text"', "17", "null", "true", '{"x":1}'])
+@each_row("data", ["[1,2]", '"text"', "17", "null", "true", '{"x":1}'])
 def test_an_event_that_is_no_part_of_an_answer_is_named(data: str) -> None:
     stream = sse(chunk("Hi"), data, chunk(" there", finish_reason="stop"))
     got, transformer = run("roo-xml", stream, tools=TOOLS)
@@ -647,7 +648,7 @@ FAULTS: dict[str, tuple[object, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("fault", "text", "kind"), FAULTS.values(), ids=FAULTS)
+@each_row(("fault", "text", "kind"), FAULTS.values(), ids=FAULTS)
 def test_fail_before_anything_came(fault: object, text: str, kind: str) -> None:
     got = result(StreamTransformer("roo-xml", tools=TOOLS).fail(fault))
     assert got.error is not None
@@ -708,7 +709,7 @@ def test_a_surrogate_pair_cut_in_two_is_one_character() -> None:
     assert (got.content, codes(transformer)) == ("a😀b", [])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("literals", "text"),
     [
         ([r"a\ud83d", "b"], "a\ufffdb"),
@@ -734,7 +735,7 @@ def test_bytes_that_are_no_utf8_are_replaced_and_named() -> None:
     assert (got.content, codes(transformer)) == ("a\ufffd\ufffdb c", ["invalid-utf8"])
 
 
-@pytest.mark.parametrize("number", [2**53 + 1, 2**63, 2**64, 2**70, -(2**64), 10**40], ids=str)
+@each_row("number", [2**53 + 1, 2**63, 2**64, 2**70, -(2**64), 10**40], ids=str)
 def test_a_huge_integer_is_kept(number: int) -> None:
     event = f'{{"choices":[{{"index":0,"delta":{{"content":"Hi"}}}}],"x_number":{number}}}'
     out, _ = transform("roo-xml", sse(event), tools=TOOLS)
@@ -756,8 +757,8 @@ def test_numbers_that_json_does_not_have(word: str) -> None:
     assert result(out).content == "Hi"
 
 
-@pytest.mark.parametrize("depth", [500, 1000, 1500, 100_000])
-@pytest.mark.parametrize("number", ["", "12345678901234567890"], ids=["", "with a long number"])
+@each_row("depth", [500, 1000, 1500, 100_000])
+@each_row("number", ["", "12345678901234567890"], ids=["", "with a long number"])
 def test_deep_nesting_is_no_crash(depth: int, number: str) -> None:
     event = '{"choices":[{"delta":{"content":"Hi"}}],"x":' + "[" * depth + number + "]" * depth + "}"
     got, transformer = run("roo-xml", sse(event, chunk(" there", finish_reason="stop")), tools=TOOLS)
@@ -938,7 +939,7 @@ HOLD: dict[str, tuple[str, list[tuple[str, str, int]]]] = {
 }
 
 
-@pytest.mark.parametrize(("dialect", "rows"), HOLD.values(), ids=HOLD)
+@each_row(("dialect", "rows"), HOLD.values(), ids=HOLD)
 def test_text_leaves_at_once_and_only_the_undecided_is_held(
     dialect: str, rows: list[tuple[str, str, int]]
 ) -> None:

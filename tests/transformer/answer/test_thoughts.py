@@ -11,6 +11,7 @@ from tests.support.cases import deltas
 from tests.support.cuts import check_every_split, codes, run
 from tests.support.spans import check_records
 from tests.support.streams import stream_of, tool
+from tests.support.tiers import each_row
 from transformer import DIALECTS, write_call
 
 READ = tool("read", {"path": {"type": "string"}}, required=["path"])
@@ -60,7 +61,7 @@ def test_what_each_dialect_does_by_default() -> None:
     assert defaults == {"roo-xml": "text", "qwen3-coder": "call", "kimi-k2": "call", "glm": "call"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "content", "reasoning"),
     [
         ("<think>a b</think>c", "c", "a b"),

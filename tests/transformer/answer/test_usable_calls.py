@@ -10,6 +10,7 @@ from tests.support.cases import deltas
 from tests.support.client import events_of
 from tests.support.cuts import codes, run
 from tests.support.streams import message, sse, tool
+from tests.support.tiers import each_row
 from transformer import Delta, StreamTransformer, transform_message, write_call
 from transformer.findings import CATALOGUE
 
@@ -109,7 +110,7 @@ def test_an_answer_without_choices_is_an_error() -> None:
     assert "error" in transform_message({"choices": []}, "roo-xml", tools=[WRITE])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "code"),
     [
         (b"1" * 5000, ["number-too-long"]),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.support.client import Result, message_result, result
 from tests.support.cuts import transform
 from tests.support.streams import JSON, message, numbered, sse, tool
+from tests.support.tiers import each_row
 from transformer import MessageTransformer, StreamTransformer
 
 TOOLS = [
@@ -366,7 +367,7 @@ FENCES: dict[str, tuple[str, bool]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "is_call"), FENCES.values(), ids=FENCES)
+@each_row(("text", "is_call"), FENCES.values(), ids=FENCES)
 def test_fences_under_every_cut(text: str, is_call: bool) -> None:
     cuts = [[text[:at], text[at:]] for at in range(1, len(text))]
     cuts += [[text[:at], text[at : at + 4], text[at + 4 :]] for at in range(1, len(text) - 4)]

@@ -11,6 +11,7 @@ from tests.support.cuts import check_every_split, run
 from tests.support.invokes import attributes, bodies, flagged
 from tests.support.streams import stream_of
 from tests.support.tags import DSML, OFFERED, broken, check_both, good, unfinished
+from tests.support.tiers import each_row
 from transformer import written_call
 
 SHARED: dict[str, Row] = dict([*good(DSML), *broken(DSML), *attributes(DSML), *flagged(DSML), *bodies(DSML)])
@@ -26,23 +27,23 @@ def test_what_all_such_dialects_share(row: Row) -> None:
     check_both(DSML, row)
 
 
-@pytest.mark.parametrize("row", TEXT.values(), ids=TEXT)
+@each_row("row", TEXT.values(), ids=TEXT)
 def test_what_is_not_finished_is_text(row: Row) -> None:
     check("deepseek-dsml", row, tools=OFFERED)
 
 
-@pytest.mark.parametrize("wrapper", WRAPPERS)
+@each_row("wrapper", WRAPPERS)
 def test_both_generations_names_of_the_wrapper(wrapper: str) -> None:
     check_both(DSML, (CALL.replace("tool_calls", wrapper), "", [("read", {"path": "a"})], []))
 
 
-@pytest.mark.parametrize("prefix", PREFIXES)
+@each_row("prefix", PREFIXES)
 def test_37_other_bars_and_blanks(prefix: str) -> None:
     text = f"Hi.\n{CALL.replace('｜DSML｜', prefix)}\nbye"
     check_both(DSML, (text, "Hi.\nbye", [("read", {"path": "a"})], []))
 
 
-@pytest.mark.parametrize("prefix", PREFIXES)
+@each_row("prefix", PREFIXES)
 def test_a_missing_closing_tag_is_told_as_this_call_would_write_it(prefix: str) -> None:
     text = CALL.replace("</｜DSML｜parameter>", "").replace("｜DSML｜", prefix)
     _, transformer = run("deepseek-dsml", stream_of(text), tools=OFFERED)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.cases import TOOLS, Row, check
 from tests.support.cuts import check_every_split
 from tests.support.streams import stream_of
+from tests.support.tiers import each_row
 
 BEGIN, END = "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"
 CALL, SEP, CALL_END = "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>"
@@ -68,8 +67,8 @@ ROWS: dict[str, Row] = {
 }
 
 
-@pytest.mark.parametrize("dialect", ["deepseek-v31", "deepseek-v3"])
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@each_row("dialect", ["deepseek-v31", "deepseek-v3"])
+@each_row("row", ROWS.values(), ids=ROWS)
 def test_rows(row: Row, dialect: str) -> None:
     check(dialect, row)
     check(dialect, row, policy={"arguments": "whole"})

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.cases import Row, check
 from tests.support.invokes import attributes, bodies, flagged
 from tests.support.tags import INVOKE, OFFERED, broken, check_both, good, unfinished
+from tests.support.tiers import each_row
 
 SHARED: dict[str, Row] = dict(
     [*good(INVOKE), *broken(INVOKE), *attributes(INVOKE), *flagged(INVOKE), *bodies(INVOKE)]
@@ -14,11 +13,11 @@ SHARED: dict[str, Row] = dict(
 TEXT: dict[str, Row] = dict(unfinished(INVOKE))
 
 
-@pytest.mark.parametrize("row", SHARED.values(), ids=SHARED)
+@each_row("row", SHARED.values(), ids=SHARED)
 def test_what_all_such_dialects_share(row: Row) -> None:
     check_both(INVOKE, row)
 
 
-@pytest.mark.parametrize("row", TEXT.values(), ids=TEXT)
+@each_row("row", TEXT.values(), ids=TEXT)
 def test_what_is_not_finished_is_text(row: Row) -> None:
     check("functions-invoke", row, tools=OFFERED)

@@ -8,6 +8,7 @@ from tests.support.cases import Row, check, written
 from tests.support.cuts import check_every_split, codes, run
 from tests.support.streams import stream_of, tool
 from tests.support.tags import GLM, OFFERED, broken, check_both, good, unfinished
+from tests.support.tiers import each_row
 
 A = [("read", {"path": "a"})]
 MENDED = ["repaired-tag"]
@@ -138,17 +139,17 @@ NO_CALLS = {
 }
 
 
-@pytest.mark.parametrize("row", SHARED.values(), ids=SHARED)
+@each_row("row", SHARED.values(), ids=SHARED)
 def test_what_all_tag_dialects_share(row: Row) -> None:
     check_both(GLM, row)
 
 
-@pytest.mark.parametrize("row", TEXT.values(), ids=TEXT)
+@each_row("row", TEXT.values(), ids=TEXT)
 def test_what_is_not_finished_is_text(row: Row) -> None:
     check("glm", row, tools=OFFERED)
 
 
-@pytest.mark.parametrize("row", OWN.values(), ids=OWN)
+@each_row("row", OWN.values(), ids=OWN)
 def test_glm(row: Row) -> None:
     check_both(GLM, row)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cases import TOOLS, Row, check, deltas
 from tests.support.cuts import check_every_split, run
 from tests.support.streams import stream_of
+from tests.support.tiers import each_row
 from transformer import Delta, write_call
 from transformer.jsonscan import parsed
 from transformer.request.offer import json_of
@@ -115,7 +115,7 @@ ROWS: dict[str, Row] = {
 }
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@each_row("row", ROWS.values(), ids=ROWS)
 def test_rows(row: Row) -> None:
     check("harmony", row)
     check("harmony", row, policy={"arguments": "whole"})
@@ -142,7 +142,7 @@ THOUGHTS: dict[str, tuple[str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("written", "reasoning", "content"), THOUGHTS.values(), ids=THOUGHTS)
+@each_row(("written", "reasoning", "content"), THOUGHTS.values(), ids=THOUGHTS)
 def test_thoughts_are_reasoning(written: str, reasoning: str, content: str) -> None:
     got = check_every_split("harmony", stream_of(written, 4), tools=TOOLS)
     assert (got.reasoning, got.content, got.calls) == (reasoning, content, [])

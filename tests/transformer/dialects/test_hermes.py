@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.cases import TOOLS, Row, check
 from tests.support.cuts import check_every_split
 from tests.support.streams import stream_of
+from tests.support.tiers import each_row
 
 READ = '{"path": "b"}'
 CALL = f'<tool_call>\n{{"name": "read", "arguments": {READ}}}\n</tool_call>'
@@ -47,7 +46,7 @@ REPORTED: dict[str, Row] = {
 }
 
 
-@pytest.mark.parametrize("row", REPORTED.values(), ids=REPORTED)
+@each_row("row", REPORTED.values(), ids=REPORTED)
 def test_reported(row: Row) -> None:
     check("hermes", row)
     assert check_every_split("hermes", stream_of(row[0], 5), tools=TOOLS).calls == row[2]

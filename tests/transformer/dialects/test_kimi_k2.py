@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.cases import TOOLS, deltas
 from tests.support.cuts import check_every_split, codes, run
 from tests.support.streams import stream_of
+from tests.support.tiers import each_row
 
 BEGIN, ARGS, END = "<|tool_call_begin|>", "<|tool_call_argument_begin|>", "<|tool_call_end|>"
 TOKENS = f"{BEGIN}{ARGS}{END}<|tool_calls_section_begin|><|tool_calls_section_end|>"
@@ -23,7 +22,7 @@ KIMI_ARGUMENTS: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("arguments", KIMI_ARGUMENTS.values(), ids=KIMI_ARGUMENTS)
+@each_row("arguments", KIMI_ARGUMENTS.values(), ids=KIMI_ARGUMENTS)
 def test_kimi_k2(arguments: str) -> None:
     text = f"{BEGIN}functions.read:0{ARGS}{arguments}{END}"
     # The arguments go out as they are, whether they suit the tool or not.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.cases import TOOLS, Row, check
 from tests.support.cuts import check_every_split
 from tests.support.streams import stream_of
+from tests.support.tiers import each_row
 
 READ = '{"path": "b"}'
 CALL = f'{{"name": "read", "parameters": {READ}}}'
@@ -53,7 +52,7 @@ ROWS: dict[str, Row] = {
 }
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@each_row("row", ROWS.values(), ids=ROWS)
 def test_rows(row: Row) -> None:
     check("llama3-json", row)
     check("llama3-json", row, policy={"arguments": "whole"})

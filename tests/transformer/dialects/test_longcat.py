@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.cases import Row, check
+from tests.support.tiers import each_row
 
 CALL = '{"name": "read", "arguments": {"path": "b"}}'
 B = ("read", '{"path": "b"}')
@@ -28,7 +27,7 @@ ROWS: dict[str, Row] = {
 }
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@each_row("row", ROWS.values(), ids=ROWS)
 def test_rows(row: Row) -> None:
     text, content, calls, found = row
     check("longcat", (text.replace("ONE", CALL), content.replace("ONE", CALL), calls, found))

@@ -9,6 +9,7 @@ from tests.support.cuts import check_every_split
 from tests.support.invokes import attributes, bodies, flagged
 from tests.support.streams import stream_of
 from tests.support.tags import MINIMAX, OFFERED, broken, check_both, good, unfinished
+from tests.support.tiers import each_row
 from transformer import transform_request
 
 SHARED: dict[str, Row] = dict(
@@ -17,12 +18,12 @@ SHARED: dict[str, Row] = dict(
 TEXT: dict[str, Row] = dict(unfinished(MINIMAX))
 
 
-@pytest.mark.parametrize("row", SHARED.values(), ids=SHARED)
+@each_row("row", SHARED.values(), ids=SHARED)
 def test_what_all_such_dialects_share(row: Row) -> None:
     check_both(MINIMAX, row)
 
 
-@pytest.mark.parametrize("row", TEXT.values(), ids=TEXT)
+@each_row("row", TEXT.values(), ids=TEXT)
 def test_what_is_not_finished_is_text(row: Row) -> None:
     check("minimax-m2", row, tools=OFFERED)
 

@@ -12,6 +12,7 @@ from tests.support.cases import TOOLS, Row, check, deltas
 from tests.support.cost import calls_made
 from tests.support.cuts import check_every_split, run
 from tests.support.streams import stream_of
+from tests.support.tiers import each_row
 from transformer import Delta, write_call
 from transformer.jsonscan import parsed
 from transformer.request.offer import json_of
@@ -109,7 +110,7 @@ ROWS: dict[str, Row] = {
 }
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@each_row("row", ROWS.values(), ids=ROWS)
 def test_rows(row: Row) -> None:
     check("pythonic", row)
     check("pythonic", row, policy={"arguments": "stream"})
@@ -126,7 +127,7 @@ VALUES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("written", "wanted"), VALUES.items())
+@each_row(("written", "wanted"), VALUES.items())
 def test_values(written: str, wanted: str | None) -> None:
     assert python_or_json(written) == wanted
     if wanted is not None and not written.startswith("1,"):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.cases import Row, check, written
+from tests.support.tiers import each_row
 
 QHEAD = "<tool_call>\n<function=write>\n<parameter=path>\na\n</parameter>\n<parameter=content>\n"
 QTAIL = "\n</parameter>\n</function>\n</tool_call>"
@@ -289,6 +288,6 @@ QWEN: dict[str, Row] = {
 }
 
 
-@pytest.mark.parametrize("row", QWEN.values(), ids=QWEN)
+@each_row("row", QWEN.values(), ids=QWEN)
 def test_qwen3_coder(row: Row) -> None:
     check("qwen3-coder", row)

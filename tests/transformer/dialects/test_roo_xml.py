@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.cases import Row, check, written
+from tests.support.tiers import each_row
 
 HEAD = "<write>\n<path>a</path>\n<content>"
 TAIL = "</content>\n</write>"
@@ -342,7 +343,7 @@ ROO: dict[str, Row] = {
 }
 
 
-@pytest.mark.parametrize("row", ROO.values(), ids=ROO)
+@each_row("row", ROO.values(), ids=ROO)
 def test_roo_xml(row: Row) -> None:
     check("roo-xml", row)
 

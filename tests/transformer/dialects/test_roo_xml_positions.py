@@ -7,6 +7,7 @@ import pytest
 from tests.support.cases import Calls, Row, check, deltas
 from tests.support.cuts import run
 from tests.support.streams import JSON, tool
+from tests.support.tiers import each_row
 from transformer import DIALECTS, StreamTransformer, transform_request, write_call
 
 TEXT: JSON = {"type": "string"}
@@ -105,12 +106,12 @@ STAYS_TEXT: dict[str, tuple[str, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("row", COUNTS.values(), ids=COUNTS)
+@each_row("row", COUNTS.values(), ids=COUNTS)
 def test_it_is_a_call(row: Row) -> None:
     check("roo-xml", row, tools=TOOLS)
 
 
-@pytest.mark.parametrize(("text", "findings"), STAYS_TEXT.values(), ids=STAYS_TEXT)
+@each_row(("text", "findings"), STAYS_TEXT.values(), ids=STAYS_TEXT)
 def test_it_stays_text_and_says_why(text: str, findings: list[str]) -> None:
     check("roo-xml", (text, text, [], findings), tools=TOOLS)
 

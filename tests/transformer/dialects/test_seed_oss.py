@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.cases import Row, check, written
 from tests.support.tags import OFFERED, SEED, broken, check_both, good, unfinished
+from tests.support.tiers import each_row
 
 SHARED: dict[str, Row] = dict([*good(SEED), *broken(SEED)])
 TEXT: dict[str, Row] = dict(unfinished(SEED))
@@ -31,7 +32,7 @@ OWN: dict[str, Row] = {
 }
 
 
-@pytest.mark.parametrize("row", SHARED.values(), ids=SHARED)
+@each_row("row", SHARED.values(), ids=SHARED)
 def test_what_all_tag_dialects_share(row: Row) -> None:
     check_both(SEED, row)
 
@@ -41,6 +42,6 @@ def test_seed_oss(row: Row) -> None:
     check_both(SEED, row)
 
 
-@pytest.mark.parametrize("row", TEXT.values(), ids=TEXT)
+@each_row("row", TEXT.values(), ids=TEXT)
 def test_what_is_not_finished_is_text(row: Row) -> None:
     check("seed-oss", row, tools=OFFERED)

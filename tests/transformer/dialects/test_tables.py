@@ -19,7 +19,7 @@ from tests.support.tags import driven
 from tests.support.tiers import each, some
 from transformer import DIALECTS, Delta, Dialect, Finding, Rule, StreamTransformer, Transition
 from transformer.answer.choice import Choice
-from transformer.answer.setting import make_setting
+from transformer.answer.setting import Setting, make_setting
 from transformer.frontends.chat import NoChunks
 from transformer.journal import Journal
 from transformer.parser.machine import TOO_LONG, Action, Machine, ignore
@@ -426,21 +426,22 @@ class Fired:
 
 
 class Watched:
-    """A machine whose every step is looked at."""
+    """Machines of a dialect whose every step is looked at."""
 
-    def __init__(self, name: str, policy: dict[str, Any]) -> None:
+    def __init__(self, name: str) -> None:
         self.fired: list[Fired] = []
         self._watched: dict[int, Rule] = {}
         plain = DIALECTS[name]
         table = {place: tuple(map(self._watch, rules)) for place, rules in plain.transitions.items()}
-        dialect = replace(plain, transitions=table)
+        self.dialect = replace(plain, transitions=table)
+        self.settings = [make_setting(self.dialect, TOOLS, policy, ids=numbered) for policy in POLICIES]
         self.journal = Journal("all")
-        setting = make_setting(dialect, TOOLS, policy, ids=numbered)
-        self.machine = Machine(dialect, Choice(0, setting, NoChunks(), self.journal, lambda: 0), "content")
 
     def _watch(self, rule: Rule) -> Rule:
         # A rule that stands in several places stays one rule: the machine compares rules by identity.
-        return self._watched.setdefault(id(rule), rule._replace(action=self._looked_at(rule)))
+        if id(rule) not in self._watched:
+            self._watched[id(rule)] = rule._replace(action=self._looked_at(rule))
+        return self._watched[id(rule)]
 
     def _looked_at(self, rule: Rule) -> Action:
         def action(m: Machine, text: str, name: str) -> None:
@@ -455,24 +456,25 @@ class Watched:
         action.__name__ = rule.action.__name__
         return action
 
-    def run(self, text: str, size: int) -> None:
+    def run(self, text: str, size: int, setting: Setting) -> None:
+        """One answer, with a machine of its own."""
+        self.journal = Journal("all")
+        choice = Choice(0, setting, NoChunks(), self.journal, lambda: 0)
+        machine = Machine(self.dialect, choice, "content")
         for at in range(0, len(text), size):
-            self.machine.feed(text[at : at + size])
-        self.machine.finish()
+            machine.feed(text[at : at + size])
+        machine.finish()
 
 
 @cache
 def fired(name: str) -> list[Fired]:
     """Every step of every text under every policy."""
-    found: list[Fired] = []
-    cuts = min(4, 240 // len(DRIVEN[name]))  # of each text
+    watched = Watched(name)
     for text in DRIVEN[name]:
-        for policy in POLICIES:
-            for end in {len(text), *some(range(1, len(text)), cuts)}:
-                watched = Watched(name, policy)
-                watched.run(text[:end], 1 + end % 7 * 6)
-                found += watched.fired
-    return found
+        for setting in watched.settings:
+            for end in {len(text), *some(range(1, len(text)), 2)}:
+                watched.run(text[:end], 1 + end % 7 * 6, setting)
+    return watched.fired
 
 
 def by_value(rule: Rule) -> tuple[str, str, str, str]:

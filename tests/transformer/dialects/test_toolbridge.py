@@ -8,6 +8,7 @@ from tests.support.cases import Row, check, written
 from tests.support.cuts import check_every_split, run
 from tests.support.streams import stream_of
 from tests.support.tags import OFFERED
+from tests.support.tiers import each_row
 from transformer import transform_request, written_call
 
 OPEN, CLOSE = "<toolbridge_calls>", "</toolbridge_calls>"
@@ -92,7 +93,7 @@ ROWS: dict[str, Row] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@each_row("row", ROWS.values(), ids=ROWS)
 def test_toolbridge(row: Row) -> None:
     check("toolbridge", row, tools=OFFERED)
     if row[2]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from tests.support.streams import JSON
+from tests.support.tiers import each_row
 from transformer.frontends import FRONTENDS
 from transformer.frontends.errors import Overflow, context_overflow
 
@@ -61,7 +60,7 @@ SAID: dict[str, tuple[JSON, Overflow | None]] = {
 }
 
 
-@pytest.mark.parametrize("server", SAID)
+@each_row("server", SAID)
 def test_overflow(server: str) -> None:
     error, wanted = SAID[server]
     assert context_overflow(error) == wanted

@@ -10,6 +10,7 @@ import pytest
 from tests.support.apis import messages_result, named_events, transformed
 from tests.support.cuts import every_split
 from tests.support.streams import JSON, chunk, message, sse, stream_of
+from tests.support.tiers import each_row
 from transformer import StreamTransformer, call_ids, transform_message, transform_request
 from transformer.frontends import FRONTENDS
 from transformer.frontends.messages import counted_tokens
@@ -153,7 +154,7 @@ HISTORIES: dict[str, tuple[list[JSON], list[JSON], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", HISTORIES)
+@each_row("name", HISTORIES)
 def test_messages(name: str) -> None:
     given, wanted, findings = HISTORIES[name]
     asked = MESSAGES.to_chat({"model": "m", "max_tokens": 5, "messages": given})
@@ -224,7 +225,7 @@ FIELDS: dict[str, tuple[JSON, JSON, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@each_row("name", FIELDS)
 def test_fields(name: str) -> None:
     given, wanted, findings = FIELDS[name]
     asked = MESSAGES.to_chat({"model": "m", "messages": [user("Hi")], **given})
@@ -311,7 +312,7 @@ STOPS: dict[str, tuple[str, JSON, tuple[str, str | None]]] = {
 }
 
 
-@pytest.mark.parametrize("name", STOPS)
+@each_row("name", STOPS)
 def test_stops(name: str) -> None:
     said, last, wanted = STOPS[name]
     data = sse(chunk(said), {"choices": [{"index": 0, "delta": {}, **last}]})
@@ -342,8 +343,8 @@ ARGUMENTS = {
 }
 
 
-@pytest.mark.parametrize("arguments", ARGUMENTS)
-@pytest.mark.parametrize("native", [False, True])
+@each_row("arguments", ARGUMENTS)
+@each_row("native", [False, True])
 def test_arguments_are_always_an_object(arguments: str, native: bool) -> None:
     """The SDK gives up the whole answer for anything else."""
     if native:
@@ -373,7 +374,7 @@ FAILURES: dict[str, tuple[JSON, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", FAILURES)
+@each_row("name", FAILURES)
 def test_failures(name: str) -> None:
     error, kind, begins = FAILURES[name]
     out, _ = transformed(
@@ -400,7 +401,7 @@ def test_a_whole_answer() -> None:
     assert got["stop_reason"] == "tool_use" and got["content"][1]["input"] == {"path": "a"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "error", "wanted", "kind", "begins"),
     [
         (400, {"message": "m"}, 400, "invalid_request_error", "m"),

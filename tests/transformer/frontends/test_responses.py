@@ -10,6 +10,7 @@ import pytest
 from tests.support.apis import responses_events, responses_result, transformed
 from tests.support.cuts import every_split
 from tests.support.streams import JSON, chunk, message, sse, stream_of
+from tests.support.tiers import each_row
 from transformer import StreamTransformer, call_ids, transform_message, transform_request
 from transformer.frontends import FRONTENDS
 from transformer.frontends.responses import carried
@@ -196,7 +197,7 @@ INPUTS: dict[str, tuple[Any, list[JSON], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", INPUTS)
+@each_row("name", INPUTS)
 def test_input(name: str) -> None:
     given, messages, findings = INPUTS[name]
     asked = RESPONSES.to_chat({"model": "m", "input": given, "tools": [READ, PATCH, AGENTS]})
@@ -238,7 +239,7 @@ SETTINGS: dict[str, tuple[JSON, JSON]] = {
 }
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@each_row("name", SETTINGS)
 def test_settings(name: str) -> None:
     given, wanted = SETTINGS[name]
     body = RESPONSES.to_chat({"model": "m", "input": "Hi", **given}).body
@@ -326,7 +327,7 @@ TOOLS: dict[str, tuple[JSON, JSON, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@each_row("name", TOOLS)
 def test_tools(name: str) -> None:
     given, wanted, findings = TOOLS[name]
     asked = RESPONSES.to_chat({"model": "m", "input": [], **given})
@@ -448,7 +449,7 @@ FAILURES: dict[str, tuple[JSON, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", FAILURES)
+@each_row("name", FAILURES)
 def test_failures(name: str) -> None:
     error, code = FAILURES[name]
     data = sse(chunk("Let me"), {"error": error}, done=False)
@@ -574,7 +575,7 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "error", "permanent", "wanted"),
     [
         (400, {"message": "m", "type": "t", "param": "p", "code": "c", "more": 1}, True, 400),

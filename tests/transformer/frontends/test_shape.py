@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.streams import JSON, META, numbered, tool
+from tests.support.tiers import each_row
 from transformer import StreamTransformer
 from transformer.frontends.shape import PATIENCE, Shape, learn
 
@@ -216,8 +217,8 @@ STREAMS: dict[str, tuple[list[str], int | None]] = {
 }
 
 
-@pytest.mark.parametrize(("events", "short"), STREAMS.values(), ids=STREAMS)
-@pytest.mark.parametrize("dialect", ["roo-xml", "kimi-k2"])
+@each_row(("events", "short"), STREAMS.values(), ids=STREAMS)
+@each_row("dialect", ["roo-xml", "kimi-k2"])
 def test_the_short_way_gives_the_same_bytes(dialect: str, events: list[str], short: int | None) -> None:
     check(events, short, dialect=dialect)
 
@@ -313,7 +314,7 @@ def test_a_shape_knows_its_events() -> None:
     assert found == ["b", "", '"x\n', "é", None, None, None]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "data",
     [event('a","x":"b'), event("a")[:-1], event('a"'), event("\\"), event("a\nb"), event('"}}]}')],
     ids=str,
@@ -329,7 +330,7 @@ def test_a_shape_does_not_match_where_its_two_sides_overlap() -> None:
     assert shape.text(b'{"choices":[{"delta":{"content":"}}]}') is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "field"),
     [
         (event("a").replace('"index":0', '"index":"0"'), "content"),

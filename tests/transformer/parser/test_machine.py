@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.cuts import codes, transform
 from tests.support.streams import stream_of, tool
+from tests.support.tiers import each_row
 from transformer import Rule, Transition
 from transformer.parser.machine import TOO_LONG, guard, ignore, prose, table, then
 from transformer.parser.tagcall import open_parameter
@@ -56,7 +57,7 @@ def test_after_the_last_guard_the_rule_for_all_others_follows() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("block", "otherwise", "message"),
     [
         ({GO: ON, STOP: OFF}, None, "red does not decide wait"),
@@ -87,9 +88,9 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("size", [1, 7, 1000])
-@pytest.mark.parametrize("arguments", ["whole", "stream"])
-@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+@each_row("size", [1, 7, 1000])
+@each_row("arguments", ["whole", "stream"])
+@each_row("text", LONG.values(), ids=LONG)
 def test_a_call_that_is_too_long_leaves_by_a_transition(text: str, arguments: str, size: int) -> None:
     policy = {"max_call_bytes": 30, "arguments": arguments}
     _, t = transform("roo-xml", stream_of(text, size), tools=TOOLS, policy=policy, records="all")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.cuts import check_every_split, run
 from tests.support.streams import JSON, stream_of, tool
+from tests.support.tiers import each_row
 from transformer import DIALECTS as REGISTRY
 from transformer import write_call, written_call
 from transformer.jsonscan import members, parsed
@@ -61,7 +62,7 @@ def read(dialect: str, text: str, offer: JSON = T) -> Any:
 # The exact texts
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("dialect", "arguments", "expected"),
     [
         ("roo-xml", "{}", "<t>\n</t>"),
@@ -92,7 +93,7 @@ def test_a_tool_may_be_given_in_either_form():
     assert write_call("roo-xml", "t", '{"count":5}', known) == write_call("roo-xml", "t", '{"count":5}', T)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("dialect", DIALECTS)
 def test_arguments_may_be_given_as_an_object(dialect: str):
     arguments = {"text": "naïve", "list": [1], "maybe": None}
     text = write_call(dialect, "t", arguments, T)
@@ -170,15 +171,15 @@ SAME = [
 ]
 
 
-@pytest.mark.parametrize("arguments", SAME)
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("arguments", SAME)
+@each_row("dialect", DIALECTS)
 def test_the_same_call_comes_back(dialect: str, arguments: str):
     written = written_call(dialect, "t", arguments, T, id_for(dialect))
     assert written.findings == ()
     assert read(dialect, written.text) == ("t", parsed(arguments), id_for(dialect))
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("dialect", DIALECTS)
 def test_in_every_cut(dialect: str):
     arguments = (
         '{"text":"\\n<b>x</b>\\n</text>","list":["</list>"],"count":12345678901234567890,"maybe":null}'
@@ -214,7 +215,7 @@ CHANGED = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "roo", "qwen"), CHANGED)
+@each_row(("arguments", "roo", "qwen"), CHANGED)
 def test_a_value_that_cannot_be_carried_is_told(arguments: str, roo: list[str], qwen: list[str]):
     for dialect, codes in (("roo-xml", roo), ("qwen3-coder", qwen)):
         written = written_call(dialect, "t", arguments, T)
@@ -234,7 +235,7 @@ def test_the_finding_says_what_the_value_reads_as():
     assert "text" in finding.message and len(finding.message) < 200
 
 
-@pytest.mark.parametrize(
+@each_row(
     "arguments", ["[]", "[1]", "null", "5", '"x"', "not json", '{"text":"<|tool_call_end|>', '{"ratio":NaN}']
 )
 def test_kimi_passes_any_arguments_on(arguments: str):
@@ -243,7 +244,7 @@ def test_kimi_passes_any_arguments_on(arguments: str):
     assert [f.code for f in written.findings][:1] == ["arguments-not-json"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("id", "header", "codes"),
     [
         (None, "functions.t:0", []),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.streams import JSON, tool
+from tests.support.tiers import each_row
 from transformer import BUILTIN_TEMPLATES, prompt_for, transform_message, transform_request, written_call
 from transformer.findings import CATALOGUE
 
@@ -31,8 +32,8 @@ def taught(dialect: str, system: str, policy: str = "inject") -> list[str]:
     return [finding.values["found"] for finding in findings]
 
 
-@pytest.mark.parametrize("policy", ["inject", "template", "pass"])
-@pytest.mark.parametrize("dialect", ALL)
+@each_row("policy", ["inject", "template", "pass"])
+@each_row("dialect", ALL)
 def test_nothing_to_tell(dialect: str, policy: str):
     assert found(dialect, tool("read", P), tool("write", P), system="Be kind.", policy=policy) == []
 
@@ -51,7 +52,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "roo", "qwen", "kimi"), NAMES)
+@each_row(("name", "roo", "qwen", "kimi"), NAMES)
 def test_a_tool_name_that_cannot_be_carried(name: str, roo: str, qwen: str, kimi: str):
     for dialect, reason in zip(ALL, (roo, qwen, kimi), strict=True):
         told = found(dialect, tool(name, P))
@@ -59,7 +60,7 @@ def test_a_tool_name_that_cannot_be_carried(name: str, roo: str, qwen: str, kimi
         assert told == ([("name-not-carried", said)] if reason else [])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "dialects"),
     [("a b", ["roo-xml"]), ("a<b", ["roo-xml", "qwen3-coder"]), ("", ["roo-xml", "qwen3-coder"]), ("ok", [])],
 )
@@ -69,8 +70,8 @@ def test_a_parameter_name_that_cannot_be_carried(name: str, dialects: list[str])
         assert codes == (["name-not-carried"] if dialect in dialects else [])
 
 
-@pytest.mark.parametrize("dialect", ALL)
-@pytest.mark.parametrize(
+@each_row("dialect", ALL)
+@each_row(
     "tools",
     [
         [tool("skill", {"skill": {"type": "string"}}, required=["skill"])],
@@ -87,7 +88,7 @@ def test_issue_11_14_nothing_is_said_of_what_reads_back(dialect: str, tools: lis
     assert found(dialect, *tools) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "other"),
     [
         ("code", "an HTML element"),
@@ -103,15 +104,13 @@ def test_issue_11_14_names_collide_where_an_empty_tag_can_be_either(name: str, o
     assert found("qwen3-coder", tool(name)) == []
 
 
-@pytest.mark.parametrize("name", ["title", "code", "summary", "input"])
+@each_row("name", ["title", "code", "summary", "input"])
 def test_a_parameter_may_have_the_name_of_an_html_element(name: str):
     assert found("roo-xml", tool("t", {name: {"type": "string"}})) == []
 
 
-@pytest.mark.parametrize("dialect", ALL)
-@pytest.mark.parametrize(
-    "name", ["a b", "a\tb", " a", "a/b", "a<b", "é", "a:1", "functions.x", "t", "t1", "x" * 300]
-)
+@each_row("dialect", ALL)
+@each_row("name", ["a b", "a\tb", " a", "a/b", "a<b", "é", "a:1", "functions.x", "t", "t1", "x" * 300])
 def test_what_is_carried_is_what_reads_back(dialect: str, name: str):
     """In company: an only tool is called whatever its name reads as."""
     tools = [tool(name, P), tool("other", P)]
@@ -163,9 +162,9 @@ SEED_004 = (
 )
 
 
-@pytest.mark.parametrize("dialect", ALL)
-@pytest.mark.parametrize("other", BUILTIN_TEMPLATES)
-@pytest.mark.parametrize("policy", ["inject", "template"])
+@each_row("dialect", ALL)
+@each_row("other", BUILTIN_TEMPLATES)
+@each_row("policy", ["inject", "template"])
 def test_a_system_prompt_that_explains_calls_already(dialect: str, other: str, policy: str):
     prompt = prompt_for([tool("read", P)], other)
     told = taught(dialect, f"Be kind.\n\n{prompt}", policy)
@@ -180,7 +179,7 @@ def test_how_that_is_said():
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("system", "name"),
     [
         ("Tool uses are formatted using XML-style tags.", "roo-xml"),
@@ -201,7 +200,7 @@ def test_prompts_of_other_dialects(system: str, name: str):
         assert taught(dialect, system) == ([name] if dialect != name else [])
 
 
-@pytest.mark.parametrize(
+@each_row(
     "system",
     ["## Setup\nUsage: run it.", "## read\nDescription: a file", "a <function=f> b", "the <tools> tag"],
 )

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.streams import JSON, tool
+from tests.support.tiers import each_row
 from transformer import (
     BUILTIN_TEMPLATES,
     DIALECTS,
@@ -177,7 +178,7 @@ def test_a_tool_without_its_wrapper_and_namesakes():
 # Templates of the user
 
 
-@pytest.mark.parametrize("dialect", BUILTIN_TEMPLATES)
+@each_row("dialect", BUILTIN_TEMPLATES)
 def test_a_printed_template_is_the_built_in_one(dialect: str):
     template = BUILTIN_TEMPLATES[dialect]
     assert prompt_for([READ], dialect, template) == prompt_for([READ], dialect)
@@ -185,7 +186,7 @@ def test_a_printed_template_is_the_built_in_one(dialect: str):
     assert prompt_for([READ], dialect, edited) == prompt_for([READ], dialect) + "\n\nBe brief."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("template", "expected"),
     [
         ("{{ tools[0].function | tojson }}", json.dumps(READ["function"])),
@@ -201,7 +202,7 @@ def test_what_a_template_sees(template: str, expected: str):
     assert prompt_for([READ], "roo-xml", template, Wording("named", "read")) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("template", "line", "reason"),
     [
         ("one\ntwo {{ x", 2, "unexpected end of template"),
@@ -281,17 +282,15 @@ HOSTILE: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("dialect", BUILTIN_TEMPLATES)
-@pytest.mark.parametrize(
-    "hostile", HOSTILE, ids=lambda entry: entry["function"]["name"].replace("\ud800", "?")
-)
+@each_row("dialect", BUILTIN_TEMPLATES)
+@each_row("hostile", HOSTILE, ids=lambda entry: entry["function"]["name"].replace("\ud800", "?"))
 def test_schemas_of_any_kind_render(dialect: str, hostile: JSON):
     found = prompt_for([hostile, READ], dialect)
     assert "read" in found and len(found) < 200_000
 
 
-@pytest.mark.parametrize("dialect", BUILTIN_TEMPLATES)
-@pytest.mark.parametrize("odd", [float("inf"), float("-inf"), float("nan")])
+@each_row("dialect", BUILTIN_TEMPLATES)
+@each_row("odd", [float("inf"), float("-inf"), float("nan")])
 def test_numbers_that_are_not_json_do_no_harm(dialect: str, odd: float):
     """Beside an integer that orjson refuses they get past it, as Infinity and NaN."""
     properties = {
@@ -332,7 +331,7 @@ def test_lists_that_share_a_tool_share_its_view():
     assert one[0] is two[1]
 
 
-@pytest.mark.parametrize("dialect", BUILTIN_TEMPLATES)
+@each_row("dialect", BUILTIN_TEMPLATES)
 def test_sixty_tools_render(dialect: str):
     tools = [tool(f"tool_{n}", LOOP["properties"], **{"$defs": LOOP["$defs"]}) for n in range(60)]
     found = prompt_for(tools, dialect)

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.streams import JSON, tool
+from tests.support.tiers import each_row
 from transformer import Finding, Policy, PolicyError, Span, transform_message, transform_request
 from transformer.request.history import kept_calls
 
@@ -62,9 +63,9 @@ PROMPT = system(USER)["content"]
 # What goes up unchanged
 
 
-@pytest.mark.parametrize("dialect", [*DIALECTS, "passthrough"])
-@pytest.mark.parametrize("policy", ["inject", "template", "pass"])
-@pytest.mark.parametrize(
+@each_row("dialect", [*DIALECTS, "passthrough"])
+@each_row("policy", ["inject", "template", "pass"])
+@each_row(
     "more",
     [{}, {"tools": []}, {"tools": None}, {"tools": "x"}, {"tool_choice": "none"}],
     ids=["no tools", "empty list", "null", "garbage", "tool_choice none"],
@@ -99,8 +100,8 @@ def test_tool_choice_none_leaves_no_tool_keys_for_a_model_of_text(dialect: str):
     assert [f.code for f in findings] == ([] if dialect == "kimi-k2" else ["value-not-carried"])
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("more", [{}, {"tools": []}, {"tools": [{"type": "web_search"}]}])
+@each_row("dialect", DIALECTS)
+@each_row("more", [{}, {"tools": []}, {"tools": [{"type": "web_search"}]}])
 def test_calls_without_tools_become_text_for_a_model_of_text(dialect: str, more: JSON):
     body: JSON = {"messages": [USER, asks(call()), answers("42")], "tool_choice": "auto", **more}
     new, findings = transform_request(body, dialect, INJECT, extra_body={"skip": 1})
@@ -207,7 +208,7 @@ def test_template_tells_that_a_forced_call_is_not_asked_for():
 # tools: inject, the system message
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("messages", "expected"),
     [
         ([USER], PROMPT),
@@ -262,7 +263,7 @@ def test_unknown_keys_stay():
 # tool_choice and parallel_tool_calls, in words
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("dialect", "more", "said"),
     [
         (
@@ -305,7 +306,7 @@ def test_several_calls_where_the_policy_takes_them():
     assert new["messages"][0]["content"] == PROMPT
 
 
-@pytest.mark.parametrize(
+@each_row(
     "choice",
     [{"type": "function", "function": {"name": "gone"}}, {"type": "allowed_tools"}, "sometimes", 5, []],
 )
@@ -359,7 +360,7 @@ def test_what_was_written_reads_as_the_turn_it_was(dialect: str):
         assert [c["id"] for c in read["tool_calls"]] == ["functions.read:0", "functions.read:1"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "expected"),
     [
         ("42", "Tool Result from read:\n42"),
@@ -373,7 +374,7 @@ def test_what_was_written_reads_as_the_turn_it_was(dialect: str):
         ({"ok": True}, 'Tool Result from read:\n{"ok": true}'),
     ],
 )
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("dialect", DIALECTS)
 def test_results_become_user_messages(dialect: str, content: Any, expected: Any):
     rest, codes = up(asks(call()), answers(content, cache=1), dialect=dialect)
     assert rest[1] == {"role": "user", "content": expected, "cache": 1}
@@ -414,7 +415,7 @@ def test_long_arguments_name_a_call_in_short():
     assert result["content"].startswith(f"Tool Result from read (call 1: {'x' * 100}…):\n")
 
 
-@pytest.mark.parametrize("id", ["gone", None, 5, ["x"]])
+@each_row("id", ["gone", None, 5, ["x"]])
 def test_a_result_whose_call_is_gone_is_told(id: Any):
     rest, codes = up(USER, answers("42", id))
     assert rest[1] == {"role": "user", "content": "Tool Result from an earlier call:\n42"}
@@ -424,7 +425,7 @@ def test_a_result_whose_call_is_gone_is_told(id: Any):
     assert codes == ["result-without-call"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "body", "codes"),
     [
         ('{"filePath": "/a', '{"filePath": "/a', ["arguments-not-json"]),
@@ -487,7 +488,7 @@ def test_long_arguments_are_not_kept():
     assert kept_calls() == before + 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     "odd", [None, "x", 5, [], {}, {"function": None}, {"function": {"name": 5}}, {"function": {"name": ""}}]
 )
 def test_a_call_that_is_none_is_told(odd: Any):
@@ -496,7 +497,7 @@ def test_a_call_that_is_none_is_told(odd: Any):
     assert codes == ["call-not-understood"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("message", "expected"),
     [
         ({"role": "user", "content": [text("a"), text("b")]}, {"role": "user", "content": "a\nb"}),
@@ -538,7 +539,7 @@ def test_a_template_of_the_user():
     assert new["messages"][0]["content"] == "changed"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("template", "line"),
     [("a\n{{ x", 2), ("a\n\n{% nope %}", 3), ("a\n{{ tools[0].nme }}", 2), ("{{ 1 / 0 }}", 1)],
 )
@@ -552,7 +553,7 @@ def test_a_template_that_fails_gives_way_to_the_built_in_one(template: str, line
     assert finding.span == Span(0, "request", line, line + 1, -1)
 
 
-@pytest.mark.parametrize("template", ["", "\n\n", "{# nothing #}", "{% if false %}x{% endif %}"])
+@each_row("template", ["", "\n\n", "{# nothing #}", "{% if false %}x{% endif %}"])
 def test_an_empty_template_is_used_and_told(template: str):
     body: JSON = {"messages": [{"role": "system", "content": "Be kind."}, USER], "tools": [READ]}
     new, findings = transform_request(body, dialect="roo-xml", template=template)
@@ -680,8 +681,8 @@ def allow(*names: str, mode: str = "auto") -> JSON:
     return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}}
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("mode", ["auto", "required"])
+@each_row("dialect", DIALECTS)
+@each_row("mode", ["auto", "required"])
 def test_only_allowed_tools_are_offered(dialect: str, mode: str):
     body: JSON = {"messages": [USER], "tools": [READ, GREP], "tool_choice": allow("grep", mode=mode)}
     alone = {"messages": [USER], "tools": [GREP], "tool_choice": mode}
@@ -702,8 +703,8 @@ def test_where_none_is_allowed_all_are_offered_and_that_is_told(choice: JSON):
 # A format that leaves no room for calls
 
 
-@pytest.mark.parametrize("policy", ["inject", "template"])
-@pytest.mark.parametrize("wanted", ["keep", "drop"])
+@each_row("policy", ["inject", "template"])
+@each_row("wanted", ["keep", "drop"])
 def test_a_response_format_beside_tools_is_told(policy: str, wanted: str):
     format = {"type": "json_schema", "json_schema": {"name": "x", "schema": {}}}
     body: JSON = {"messages": [USER], "tools": [READ], "response_format": format}
@@ -712,9 +713,7 @@ def test_a_response_format_beside_tools_is_told(policy: str, wanted: str):
     assert [finding.code for finding in findings] == ["format-with-tools"]
 
 
-@pytest.mark.parametrize(
-    "more", [{"response_format": {"type": "text"}}, {"response_format": None}, {"tools": []}, {}]
-)
+@each_row("more", [{"response_format": {"type": "text"}}, {"response_format": None}, {"tools": []}, {}])
 def test_without_calls_or_without_a_format_there_is_nothing_to_tell(more: JSON):
     body: JSON = {"messages": [USER], "tools": [READ], **more}
     assert transform_request(body, "qwen3-coder", INJECT, response_format="drop")[1] == []

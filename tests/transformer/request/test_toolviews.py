@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from tests.support.cuts import run
 from tests.support.streams import JSON, stream_of, tool
+from tests.support.tiers import each_row
 from transformer import DIALECTS
 from transformer.request.offer import offer_of
 from transformer.request.toolviews import example, views
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "schema", "expected"),
     [
         ("filePath", {"type": "string"}, "/path/to/file"),

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.cuts import every_split
 from tests.support.streams import tool
+from tests.support.tiers import each_row
 from transformer import StreamTransformer, transform_message
 from transformer.records import Delta
 from transformer.upstreams import KINDS, UnknownKind, find_kind
@@ -150,8 +151,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("upstream", ["qwen-chat", "openai"])
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@each_row("upstream", ["qwen-chat", "openai"])
+@each_row("case", CASES, ids=lambda case: case.name)
 def test_every_habit_in_every_cut(case: Case, upstream: str) -> None:
     """The kind is known, or recognised by its events, where calls are looked for anyway."""
     request = ASKED if upstream == "qwen-chat" else ASKED | {"tools": [READ]}
@@ -172,7 +173,7 @@ def test_every_habit_in_every_cut(case: Case, upstream: str) -> None:
     assert t.unaccounted == 0
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@each_row("case", CASES, ids=lambda case: case.name)
 def test_every_character_has_its_bytes(case: Case) -> None:
     t = StreamTransformer("roo-xml", request=ASKED, upstream="qwen-chat")
     t.feed(case.data)
@@ -209,7 +210,7 @@ def test_calls_are_found_in_snapshots() -> None:
     assert t.place == Place("c", "p", "r")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "message", "code"),
     [
         (
@@ -309,7 +310,7 @@ def test_the_first_turn_and_a_later_one() -> None:
     assert KIND.new_chat("m", Options(account=True), now).body["chat_mode"] == "normal"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "body", "lost"),
     [
         (404, b"", True),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.tiers import exhaustive
+from tests.support.tiers import each_row, exhaustive
 from transformer.values.convert import convert, convert_repeated
 from transformer.values.literals import elements, quote, trim
 
@@ -28,7 +28,7 @@ def either(*schemas: Any) -> dict[str, Any]:
     return {"anyOf": list(schemas)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "trimmed"),
     [
         ("", ""),
@@ -52,7 +52,7 @@ def test_trim(text: str, trimmed: str) -> None:
     assert trim(text) == trimmed
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "literal"),
     [
         ("", '""'),
@@ -70,8 +70,8 @@ STRINGS_AS_THEY_ARE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", STRINGS_AS_THEY_ARE)
-@pytest.mark.parametrize("schema", [STRING, {}, None, True, {"enum": ["a"]}, {"$ref": "#/nowhere"}])
+@each_row("text", STRINGS_AS_THEY_ARE)
+@each_row("schema", [STRING, {}, None, True, {"enum": ["a"]}, {"$ref": "#/nowhere"}])
 def test_a_string_is_the_text(text: str, schema: Any) -> None:
     assert convert(text, schema) == (quote(text), True, "string")
 
@@ -79,7 +79,7 @@ def test_a_string_is_the_text(text: str, schema: Any) -> None:
 BIG = "9" * 1_000_000
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "text", "written"),
     [
         (INTEGER, "5", "5"),
@@ -118,7 +118,7 @@ def test_scalars(schema: Any, text: str, written: str) -> None:
     assert value.json[:99] == written[:99]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "text", "wanted"),
     [
         (INTEGER, "3.5", "integer"),
@@ -159,7 +159,7 @@ def test_what_does_not_fit_stays_a_string(schema: Any, text: str, wanted: str) -
 MAYBE_TEXT, TEXT_OR_LIST = either(STRING, NULL), either(STRING, STRINGS)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "text", "written"),
     [
         (MAYBE_TEXT, "hi", '"hi"'),
@@ -183,7 +183,7 @@ def test_unions_with_a_string(schema: Any, text: str, written: str) -> None:
     assert convert(text, schema)[:2] == (written, True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "text", "written"),
     [
         (ARRAY, ' [1,  "x"]\n', '[1,  "x"]'),
@@ -203,7 +203,7 @@ def test_json_is_kept_as_written(schema: Any, text: str, written: str) -> None:
     assert convert(text, schema, ROOT)[:2] == (written, True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "text", "written"),
     [
         (ARRAY, "['a', \"b\"]", '["a","b"]'),
@@ -225,7 +225,7 @@ def test_python_literals(schema: Any, text: str, written: str) -> None:
         assert convert(text, schema)[:2] == (written, True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "[b'x']", "[1j]", "[1e999, '']", "[-1e999, '']", "[...]", "[x]", "['a'.upper()]", "[f'{1}']",
@@ -238,7 +238,7 @@ def test_other_python_is_no_value(text: str) -> None:
     assert convert(text, schema)[:2] == (quote(text), False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "text", "written"),
     [
         # Seed 000, "Type Conversions".
@@ -290,7 +290,7 @@ def test_nested_tags(schema: Any, text: str, written: str) -> None:
     assert convert(text, schema, ROOT)[:2] == (written, True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "text", "wanted"),
     [
         (STRINGS, "<a>1</a><b>2</b>", "array"),
@@ -309,7 +309,7 @@ def test_other_tags_are_no_value(schema: Any, text: str, wanted: str) -> None:
     assert convert(text, schema) == (quote(text), False, wanted)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "text", "written", "wanted"),
     [
         (INTEGERS, "<n>1</n><n>x</n>", '[1,"x"]', "integer in <n>"),
@@ -322,7 +322,7 @@ def test_a_part_that_does_not_fit_stays_a_string(schema: Any, text: str, written
     assert convert(text, schema) == (written, False, wanted)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "texts", "written", "fits"),
     [
         (STRINGS, ["a", "\nb\n"], '["a","b"]', True),
@@ -346,7 +346,7 @@ def test_repeated(schema: Any, texts: list[str], written: str, fits: bool) -> No
     assert convert_repeated(texts, schema)[:2] == (written, fits)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("", []),

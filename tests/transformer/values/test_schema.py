@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
+from tests.support.tiers import each_row
 from transformer.values.schema import Tool, branches, offered
 
 DEFS: dict[str, Any] = {
@@ -24,7 +23,7 @@ DEFS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "words"),
     [
         ({"type": "integer"}, "integer"),
@@ -121,7 +120,7 @@ def itself() -> dict[str, Any]:
     return schema
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "words"),
     [
         (nested("allOf", 10_000), {"integer"}),
@@ -141,7 +140,7 @@ def function(name: Any, **fields: Any) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, **fields}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tools", "names"),
     [
         (None, []),
@@ -184,7 +183,7 @@ PARAMETERS = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "knows", "repeats", "is_text"),
     [
         ("path", True, False, True),
@@ -210,7 +209,7 @@ A, B = (
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("parameters", "properties", "required"),
     [
         (None, [], ()),

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.project import SAMPLES
+from tests.support.tiers import each_row
 from workbench.analysis.filters import FilterError, complete, parse
 from workbench.analysis.verdicts import facts_of_row, verdict
 from workbench.library.summary import Row
@@ -42,7 +43,7 @@ def matches(text: str, row: Row = ROW) -> bool | None:
     return parse(text, NOW).matches(row, verdict(facts_of_row(row)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",
@@ -92,7 +93,7 @@ def test_filters_that_take_the_row(text):
     assert matches(text) is True
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "model:kimi",
@@ -122,17 +123,17 @@ def test_filters_that_do_not(text):
     assert matches(text) is False
 
 
-@pytest.mark.parametrize("text", ["error:gpu", "has:gap", "has:mark has:error", "state:error status:5xx"])
+@each_row("text", ["error:gpu", "has:gap", "has:mark has:error", "state:error status:5xx"])
 def test_filters_that_take_another_row(text):
     assert matches(text, FAILED) is True
 
 
-@pytest.mark.parametrize("text", ["text:x", "-has:reasoning", "has:tools", "qwen asked:y calls>1"])
+@each_row("text", ["text:x", "-has:reasoning", "has:tools", "qwen asked:y calls>1"])
 def test_only_the_tape_can_tell(text):
     assert matches(text) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ('text:"PYTEST -q"', True),
@@ -157,7 +158,7 @@ def test_the_tape_tells(text, expected):
     assert parse(text).matches_tape(player) is expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "position", "words"),
     [
         ("modle:qwen", 0, "there is no key 'modle'; did you mean model?"),
@@ -190,7 +191,7 @@ def test_a_wrong_filter_says_what_is_wrong_and_where(text, position, words):
     assert caught.value.position == position
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "found"),
     [
         ("mo", ["model:"]),

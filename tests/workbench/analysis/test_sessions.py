@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.project import SAMPLES
+from tests.support.tiers import each_row
 from workbench.analysis.sessions import Link, Trouble, Turn, chain, looks_like_error, turn_of
 from workbench.replay.player import Player
 from workbench.tape.format import make_header, read_tape
@@ -125,12 +125,12 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("turns", "expected"), CASES.values(), ids=CASES)
+@each_row(("turns", "expected"), CASES.values(), ids=CASES)
 def test_each_call_stands_beside_its_result(turns, expected):
     assert shown(chain(turns)) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Error: ENOENT",
@@ -158,7 +158,7 @@ def test_results_that_look_like_errors(text):
     assert looks_like_error(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",

@@ -12,7 +12,7 @@ from samples.cases import CASES
 from tests.support.project import SAMPLES
 from tests.support.samples import every_sample
 from tests.support.streams import message, sse, stream_of, tool
-from tests.support.tiers import each
+from tests.support.tiers import each, each_row
 from transformer import Delta, Finding
 from transformer.answer.observations import OBSERVED
 from transformer.findings import CATALOGUE
@@ -117,7 +117,7 @@ def test_sentences_are_short_and_whole():
         assert len(said.sentence) <= 60 and len(said.long) <= 600
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("facts", "kind", "sentence"),
     [
         (Facts(), Kind.RUNNING, "still running"),
@@ -250,7 +250,7 @@ EXPECTED = {
 }
 
 
-@pytest.mark.parametrize(("name", "kind"), EXPECTED.items(), ids=EXPECTED)
+@each_row(("name", "kind"), EXPECTED.items(), ids=EXPECTED)
 def test_verdicts_of_samples(name, kind):
     assert judged(open_sample(SAMPLES / f"{name}.jsonl")) is kind
 
@@ -282,7 +282,7 @@ def test_the_place_of_a_finding_is_told():
     assert said.long.endswith("went to the client as text (content, from character 33)")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lines", "kind", "key"),
     [
         (

@@ -8,6 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from tests.support.samples import every_sample, name_of
+from tests.support.tiers import each_row
 from workbench.cli.columns import WIDTH, columns, screen_width
 from workbench.files import samples_dir
 from workbench.replay.lines import Tail
@@ -49,8 +50,8 @@ def test_causes_and_effects_stand_in_one_line():
     assert "→" in machine and client.startswith("call read_file")
 
 
-@pytest.mark.parametrize("width", [60, 80, 120, 200])
-@pytest.mark.parametrize("sample", ["roo-xml/good-unicode.jsonl", "roo-xml/hostile-text.jsonl"])
+@each_row("width", [60, 80, 120, 200])
+@each_row("sample", ["roo-xml/good-unicode.jsonl", "roo-xml/hostile-text.jsonl"])
 def test_no_line_is_wider_than_it_may_be(sample: str, width: int):
     lines = lines_of(sample, width)
     assert max(cell_len(line) for line in lines) <= width

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.project import SAMPLES
+from tests.support.tiers import each_row
 from workbench.cli.compare import compare_exchanges
 from workbench.errors import UserError
 
@@ -22,7 +23,7 @@ def test_a_file_with_itself(capsysbinary: pytest.CaptureFixture[bytes]):
     assert b"both say the same" in capsysbinary.readouterr().out
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("files", "changes", "said"),
     [
         ([BROKEN], [], "compare two exchanges"),

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.tiers import each_row
 from workbench.cli.jsonfile import JsoncError, merge, parse
 
 WANTED = {"npm": "x", "options": {"url": "y"}, "models": {"a/b": {}}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after"),
     [
         ("{}", '{\n  "a": {\n    "b": 1\n  }\n}'),

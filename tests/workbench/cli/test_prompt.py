@@ -18,7 +18,7 @@ import pytest
 from tests.support.bench import wait_for
 from tests.support.project import ROOT, heed_ctrl_c
 from tests.support.streams import JSON, tool
-from tests.support.tiers import only_exhaustive
+from tests.support.tiers import each_row, only_exhaustive
 from transformer import BUILTIN_TEMPLATES, prompt_for, transform_request
 from workbench.analysis.requests import Cost, tool_costs
 from workbench.cli.main import main
@@ -170,7 +170,7 @@ def test_sizes_and_what_each_tool_costs_go_to_standard_error(run: RunCommand):
     assert [line.split()[0] for line in lines[at + 1 : at + 3]] == ["bash", "read"]
 
 
-@pytest.mark.parametrize("dialect", BUILTIN_TEMPLATES)
+@each_row("dialect", BUILTIN_TEMPLATES)
 def test_what_a_tool_costs_is_what_leaving_it_out_saves(dialect: str):
     costs = tool_costs([READ, BASH, READ], dialect, True, None)
     assert [cost.name for cost in costs] == ["bash", "read"]

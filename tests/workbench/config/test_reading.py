@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.tiers import each_row
 from transformer import Policy
 from workbench.config.reading import read_settings
 from workbench.config.report import rows
@@ -410,7 +411,7 @@ def test_issue_11_4_a_word_that_convert_does_not_know(folder: Path) -> None:
         read_settings()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         "ftp://h/?api_key=hunter2",

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import pytest
 
 from tests.support.commands import RunCommand
+from tests.support.tiers import each_row
 from workbench.demo.conversations import QWEN_CHAT, Answer, Thought, read_script, said
 from workbench.demo.launch import QWEN_CHAT_TIPS, Tips, first_tape, proxy_settings
 from workbench.demo.qwenchat import QwenChatServer, in_phases
@@ -123,7 +123,7 @@ def test_it_begins_with_the_first_turn_of_a_chat():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("action", QWEN_CHAT_TIPS)
+@each_row("action", QWEN_CHAT_TIPS)
 def test_its_tips_begin_with_the_chat(action: str):
     tips = Tips(QWEN_CHAT_TIPS)
     assert "chat" in tips.line and "r shows the request" in tips.line

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.project import SAMPLES
+from tests.support.tiers import each_row
 from transformer.answer.observations import Call
 from workbench.errors import UserError
 from workbench.lab.plan import Case, Expected, Plan, Variant, make_variants, read_case
@@ -22,7 +23,7 @@ def test_a_case_expects_what_its_tape_called():
     assert case.request["messages"] and case.template is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("expected", "calls", "met"),
     [
         (Expected("read_file"), [READ], True),

@@ -22,6 +22,7 @@ from rich.cells import cell_len
 
 from tests.support.project import ROOT
 from tests.support.streams import message, stream_of, tool
+from tests.support.tiers import each_row
 from workbench.cli.library import library_list, library_rebuild, tape_table
 from workbench.errors import UserError
 from workbench.library.index import Index, rebuild
@@ -474,7 +475,7 @@ def test_rebuilding_by_command(
     assert "1 of them cannot be read" in said
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "moment"),
     [
         ("90s", NOW - 90),
@@ -496,9 +497,7 @@ def test_moments(text: str, moment: float):
     assert parse_moment(text, NOW) == moment
 
 
-@pytest.mark.parametrize(
-    "text", ["", "soon", "2", "-2h", "2h ago", "25:00", "2026-13-01", "9999999h", "0000-00-00", "\x1b"]
-)
+@each_row("text", ["", "soon", "2", "-2h", "2h ago", "25:00", "2026-13-01", "9999999h", "0000-00-00", "\x1b"])
 def test_what_is_no_moment(text: str):
     with pytest.raises(UserError, match="not a moment"):
         parse_moment(text, NOW)

@@ -16,6 +16,7 @@ import pytest
 
 from tests.support.bench import wait_for
 from tests.support.project import heed_ctrl_c
+from tests.support.tiers import each_row
 from workbench.library.tapefiles import is_alive
 from workbench.proxy.process import ChildError, ProcessExit, ProxyChild
 from workbench.proxy.registration import Registration, find_running, register
@@ -141,7 +142,7 @@ def test_a_process_that_only_has_the_number_of_a_proxy_is_none(library: Path):
         assert find_running(library, timeout=0.2) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("exit", "reason"),
     [
         (ProcessExit(2, ("workbench: a", "b")), "a\nb"),

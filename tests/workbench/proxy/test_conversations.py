@@ -11,6 +11,7 @@ import pytest
 from tests.support.bench import CALL, TOOLS, Bench
 from tests.support.client import result
 from tests.support.streams import stream_of
+from tests.support.tiers import each_row
 from tests.support.upstream.answers import stream
 from workbench.proxy.conversations import Conversations, Turn
 from workbench.proxy.incoming import CHAT, Incoming
@@ -104,7 +105,7 @@ def test_what_is_remembered_is_bounded() -> None:
     assert asked(some, user("words 49"), says("ok"), user("x")) != asked(some, user("words 0"), says("ok"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("headers", "session"),
     [
         ({"x-session-id": "ses_1"}, "ses_1"),

@@ -14,7 +14,7 @@ import pytest
 from tests.support.bench import QUICK, Bench
 from tests.support.commands import RunCommand
 from tests.support.proxies import running_proxy
-from tests.support.tiers import each
+from tests.support.tiers import each, each_row
 from tests.support.upstream.answers import whole
 from tests.support.upstream.server import ScriptedUpstream, free_port
 from workbench.proxy.guard import is_loopback
@@ -23,7 +23,7 @@ MODELS = whole({"object": "list", "data": []})
 TOKEN = "a-token-of-our-own"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("host", "expected"),
     [
         ("127.0.0.1", True), ("127.8.9.1", True), ("localhost", True), ("LOCALHOST.", True),

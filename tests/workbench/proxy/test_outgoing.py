@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.streams import tool
+from tests.support.tiers import each_row
 from transformer import Policy
 from workbench.config.settings import Upstream
 from workbench.proxy.incoming import Incoming, below_base
@@ -23,7 +24,7 @@ def incoming(body: dict[str, Any], spaced: bool = True) -> Incoming:
     return Incoming("POST", "/chat/completions", "", [], data, json_object(data))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "expected"),
     [
         ("http://h:8000/v1", "http://h:8000/v1/models"),
@@ -39,7 +40,7 @@ def test_the_address_of_a_path(url: str, expected: str):
     assert address(Upstream("u", url), "/models", "a=1&b") == expected + "?a=1&b"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "expected"),
     [
         ("/v1/chat/completions", "/chat/completions"),
@@ -107,7 +108,7 @@ def test_a_bug_in_the_rewriting_does_not_cost_the_answer(monkeypatch: pytest.Mon
     assert [(note.code, note.level) for note in sending.notes] == [("transformer-failed", "error")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "expected"),
     [
         (b'{"a": 12345678901234567890123}', {"a": 12345678901234567890123}),
@@ -123,7 +124,7 @@ def test_the_object_in_a_body(body: bytes, expected: object):
     assert json_object(body) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("upstream", "expected"),
     [
         ({}, "hermes"),

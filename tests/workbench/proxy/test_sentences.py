@@ -8,8 +8,7 @@ import re
 import socket
 import ssl
 
-import pytest
-
+from tests.support.tiers import each_row
 from workbench.proxy.faults import of_exception
 from workbench.proxy.http1 import (
     BadFraming,
@@ -52,7 +51,7 @@ RAW = re.compile(
 )
 
 
-@pytest.mark.parametrize(("error", "code", "said"), FAULTS, ids=[type(row[0]).__name__ for row in FAULTS])
+@each_row(("error", "code", "said"), FAULTS, ids=[type(row[0]).__name__ for row in FAULTS])
 def test_a_fault_is_told_in_our_own_words(error: Exception, code: str, said: str):
     fault = of_exception(error, "default", "http://localhost:8000/v1")
     assert fault.code == code and said in fault.message

@@ -9,6 +9,7 @@ import brotli
 import pytest
 import zstandard
 
+from tests.support.tiers import each_row
 from workbench.proxy.encodings import DecodingError, decoder_for
 
 TEXT = "data: größer \U0001f600\n\n".encode() * 50
@@ -31,8 +32,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("encoding", CASES)
-@pytest.mark.parametrize("size", [1, 2, 7, 1000, 100_000])
+@each_row("encoding", CASES)
+@each_row("size", [1, 2, 7, 1000, 100_000])
 def test_any_cut_gives_the_same(encoding: str, size: int):
     data = CASES[encoding]
     decoder = decoder_for(encoding)
@@ -48,7 +49,7 @@ def test_a_body_that_ends_too_early_is_no_clean_end(encoding: str):
         decoder.flush()
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "br", "deflate", "zstd"])
+@each_row("encoding", ["gzip", "br", "deflate", "zstd"])
 def test_bytes_that_are_not_what_the_header_says(encoding: str):
     decoder = decoder_for(encoding)
     with pytest.raises(DecodingError):

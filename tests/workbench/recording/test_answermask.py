@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.cost import grows_evenly
 from tests.support.cuts import every_split
 from tests.support.streams import chunk, sse
-from tests.support.tiers import exhaustive
+from tests.support.tiers import each_row, exhaustive
 from transformer import StreamTransformer
 from workbench.recording.answermask import AnswerMasker
 from workbench.recording.redaction import Redaction, secrets_of
@@ -74,8 +74,8 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize("make", [chunk, argument_delta])
-@pytest.mark.parametrize(("text", "secret"), TABLE)
+@each_row("make", [chunk, argument_delta])
+@each_row(("text", "secret"), TABLE)
 def test_over_several_deltas_and_any_reads(text: str, secret: str, make: Any):
     wanted = text.replace(secret, "*" * len(secret))
     for size in (1, 2, 3, 7, 1000):
@@ -98,14 +98,14 @@ def test_a_private_key_over_several_deltas():
     assert texts_of(got) == f"-----BEGIN PRIVATE KEY-----{'*' * 20}-----END"
 
 
-@pytest.mark.parametrize("text", DECEPTIVE)
+@each_row("text", DECEPTIVE)
 def test_what_only_looks_like_one_stays(text: str):
     for size in (1, 4, 1000):
         data = events(pieces(text, size))
         assert b"".join(masked([data])) == data
 
 
-@pytest.mark.parametrize(("text", "secret"), TABLE)
+@each_row(("text", "secret"), TABLE)
 def test_every_split_gives_the_same(text: str, secret: str):
     data = events(pieces(text, 9)) + b'data: {"error": {"message": "no ' + OWN.encode() + b'"}}\n\n'
     whole = b"".join(masked([data]))
@@ -114,7 +114,7 @@ def test_every_split_gives_the_same(text: str, secret: str):
         assert b"".join(masked(reads)) == whole
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.letters)
+@each_row("shape", SHAPES, ids=lambda shape: shape.letters)
 def test_every_known_shape(shape: Any):
     letter = "A" if shape.body == "[A-Z0-9]" else "a"
     key = shape.letters + f"{letter}1" * (shape.shortest // 2 + 1)

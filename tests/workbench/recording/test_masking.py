@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.cost import grows_evenly
 from tests.support.cuts import every_split
-from tests.support.tiers import exhaustive
+from tests.support.tiers import each_row, exhaustive
 from workbench.recording.redaction import SHORTEST, Masker, Piece, secrets_of
 
 KEY = "sk-live-0123456789"
@@ -102,7 +102,7 @@ def test_every_split_of_a_stream_with_a_secret():
         assert [len(read) for read in got] == [len(read) for read in reads]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "form",
     [
         'p@ss/wo"rd\\é',

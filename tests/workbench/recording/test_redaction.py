@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.support.cost import grows_evenly
+from tests.support.tiers import each_row
 from workbench.errors import UserError
 from workbench.recording.redaction import PLACEHOLDER, Redaction, check_patterns, own_credentials
 
@@ -20,7 +21,7 @@ def stars(text: str) -> str:
     return "*" * len(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value", "kept"),
     [
         ("Authorization", f"Bearer {KEY}", f"Bearer {stars(KEY)}"),
@@ -55,7 +56,7 @@ def test_headers(name: str, value: str, kept: str):
     assert len(kept) == len(value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "kept"),
     [
         ("https://api.test/v1/chat/completions", "https://api.test/v1/chat/completions"),
@@ -79,7 +80,7 @@ def test_urls(url: str, kept: str):
     assert len(kept) == len(url)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "kept"),
     [
         ({"api_key": "abc"}, {"api_key": "***"}),
@@ -111,7 +112,7 @@ def test_request_bodies(body: dict[str, Any], kept: dict[str, Any]):
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "kept"),
     [
         (f"use {KEY}, please", f"use {stars(KEY)}, please"),
@@ -181,7 +182,7 @@ def test_the_users_patterns_are_masked_at_equal_length():
     }
 
 
-@pytest.mark.parametrize("pattern", ["(", "[a", "*", "(?P<n>", "a{99999999999}"])
+@each_row("pattern", ["(", "[a", "*", "(?P<n>", "a{99999999999}"])
 def test_a_broken_pattern_is_named(pattern: str):
     with pytest.raises(UserError, match="not a regular expression") as error:
         check_patterns(["fine", pattern])
@@ -201,7 +202,7 @@ def test_the_credentials_that_a_header_shows():
     assert list(own_credentials({})) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("header", "found"),
     [
         ({"path": f"/v1/x?key={'k' * 16}&limit={'5' * 16}"}, {"k" * 16}),

@@ -16,7 +16,7 @@ from tests.support.cost import calls_made
 from tests.support.samples import DIALECTS
 from tests.support.streams import chunk, message, sse, stream_of
 from tests.support.tapes import SAMPLES, as_message, items, live, sample, samples_of, tape_of
-from tests.support.tiers import some
+from tests.support.tiers import each_row, some
 from transformer import Delta, Finding, Transition
 from workbench.breakpoints import KINDS, WINDOW, parse
 from workbench.errors import UserError
@@ -57,7 +57,7 @@ def test_both_ways_lead_to_the_same_hits(line: str):
     assert total or line == "finding:unclosed-call*"
 
 
-@pytest.mark.parametrize("name", SAMPLES[::15])
+@each_row("name", SAMPLES[::15])
 def test_a_tape_that_grows_has_the_same_hits(name: str):
     tape, whole = tape_of(name), sample(name)
     lines = [line for line in LINES if not line.startswith("held")]
@@ -178,7 +178,7 @@ def test_arguments_and_names_of_upstreams_own_calls():
     assert [row_of(player, step) for step in found(player, "text:rm -rf")] == [("upstream", 1), ("client", 1)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "count"),
     [("client:waiting", 1), ("client:^HTTP 200", 1), ("machine:no template", 1), ("upstream:end: done", 1)],
 )
@@ -245,7 +245,7 @@ def test_held_much():
 # tools
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "pattern", "where"),
     [
         ("roo-xml/good-read", "read*", ["<read_file>"]),
@@ -267,7 +267,7 @@ def test_a_tool_is_met_where_its_name_becomes_known(name: str, pattern: str, whe
     assert [item.text if isinstance(item, Transition) else getattr(item, "kind", "") for item in met] == where
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("dialect", DIALECTS)
 def test_every_call_is_met(dialect: str):
     for name in samples_of(dialect):
         player = sample(name)
@@ -295,7 +295,7 @@ def test_a_call_in_a_message_that_is_not_converted():
 # the language
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         *LINES,
@@ -314,7 +314,7 @@ def test_a_breakpoint_reads_back(line: str):
     assert str(one).lower().replace(" ", "") == line.lower().replace(" ", "")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "said"),
     [
         ("", "there are state, rule, finding, upstream, machine, client, text, held, tool"),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.tapes import SAMPLES, sample
+from tests.support.tiers import each_row
 from workbench.errors import UserError
 from workbench.files import samples_dir
 from workbench.library.index import rebuild
@@ -190,7 +191,7 @@ def test_a_folder_of_that_name(tape: Path):
     assert "cannot be read" in str(Marks(tape).problem)
 
 
-@pytest.mark.parametrize("name", SAMPLES[::10])
+@each_row("name", SAMPLES[::10])
 def test_a_mark_is_found_again(name: str):
     player = sample(name)
     for step in range(-1, player.steps):

@@ -12,6 +12,7 @@ from tests.support.cost import calls_made
 from tests.support.samples import DIALECTS
 from tests.support.streams import chunk, message, sse, stream_of
 from tests.support.tapes import CALL, TOOLS, as_message, live, played, sample, samples_of, tape_of
+from tests.support.tiers import each_row
 from transformer import Delta
 from transformer.answer.observations import Answered, Call, choices_of
 from workbench.replay.message import Assembled, Assembly
@@ -76,7 +77,7 @@ class Fold:
         return Answered(index, self.content, self.reasoning, calls, self.finish)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("dialect", DIALECTS)
 def test_at_every_step_it_is_a_fold_of_the_deltas(dialect: str):
     for name in samples_of(dialect):
         player = sample(name)
@@ -96,14 +97,14 @@ def test_at_every_step_it_is_a_fold_of_the_deltas(dialect: str):
             assert assembly.assembled(step) == Assembled(wanted, error), (name, step)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("dialect", DIALECTS)
 def test_at_the_last_step_it_is_the_answer(dialect: str):
     for name in samples_of(dialect):
         player = sample(name)
         assert plain(last(player).choices) == answer(player), name
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("dialect", DIALECTS)
 def test_a_whole_message_has_the_same_law(dialect: str):
     for name in samples_of(dialect):
         player = as_message(name)
@@ -190,7 +191,7 @@ def test_a_call_of_upstreams_own_behind_one_of_ours_gets_another_number():
     assert len(assembly_of(player).calls) == 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     "delta",
     [
         {"content": [{"type": "text", "text": "in "}, {"type": "text", "text": "parts"}, 5]},
@@ -270,7 +271,7 @@ def test_who_wanted_a_message_of_a_stream_gets_it_at_the_end():
     assert plain(last(player).choices) == answer(player)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lines", "error"),
     [
         ([status_line(0, "upstream", 404), read_line(0, b"<html>"), sent_line(0, b"<html>")], None),

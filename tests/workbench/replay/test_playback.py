@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.streams import chunk, sse
 from tests.support.tapes import SAMPLES, live, sample
+from tests.support.tiers import each_row
 from workbench.replay.playback import SPEEDS, Playback
 from workbench.replay.player import Player
 from workbench.tape.format import Line, end_line, read_line
@@ -48,7 +47,7 @@ def test_speeds_go_up_and_down_and_stop_at_the_ends():
     assert playback.words == "paused at 0.1×"
 
 
-@pytest.mark.parametrize("speed", SPEEDS[:-1])
+@each_row("speed", SPEEDS[:-1])
 def test_the_steps_come_when_they_are_due(speed: float):
     player = ticking(1, 2, 4, 8)
     playback = playing(player)
@@ -104,7 +103,7 @@ def test_a_tape_that_grows_is_waited_for():
     assert playback.advance(103, -1, grows=False) == cut.steps - 1 and not playback.playing
 
 
-@pytest.mark.parametrize("name", [*SAMPLES[::12], "roo-xml/letter-by-letter"])
+@each_row("name", [*SAMPLES[::12], "roo-xml/letter-by-letter"])
 def test_as_fast_as_possible_every_call_moves_on(name: str):
     player = sample(name)
     playback = playing(player)
@@ -129,7 +128,7 @@ def test_a_long_tape_is_through_in_sixty_calls():
     assert step == player.steps - 1 and 50 <= calls <= 61
 
 
-@pytest.mark.parametrize(
+@each_row(
     "times", [(1, 5, 2, 3, 6), (9, 1, 2, 3), (1e15, 1, 2, 1e15), (-5, -9, 0, 2), (0, 0, 0), (1, 4000, 4001)]
 )
 def test_absurd_times_do_not_stall_it(times: tuple[float, ...]):

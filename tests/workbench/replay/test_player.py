@@ -11,6 +11,7 @@ import pytest
 from tests.support.samples import ALL as SAMPLES
 from tests.support.samples import every_sample
 from tests.support.streams import chunk, message, sse, stream_of, tool
+from tests.support.tiers import each_row
 from transformer import Delta, Finding, MessageTransformer, StreamTransformer, Transition, call_ids
 from transformer.answer.conformance import Check
 from transformer.jsontext import dumps
@@ -172,8 +173,8 @@ def test_events_inside_the_bytes_of_another_one():
         assert player.events_in(read) == [one for one in events if one.start < end and one.end > start]
 
 
-@pytest.mark.parametrize("size", [10_000, 100, 7])
-@pytest.mark.parametrize("how", ["done", "cancelled"])
+@each_row("size", [10_000, 100, 7])
+@each_row("how", ["done", "cancelled"])
 def test_a_message_is_the_same_in_however_many_reads(size: int, how: End):
     body = json.dumps(message(CALL)).encode()
     reads = [read_line(0.0, body[at : at + size]) for at in range(0, len(body), size)]
@@ -274,7 +275,7 @@ def checks_in(player: Player) -> list[Check]:
     return [item for item in rows if isinstance(item, Check)]
 
 
-@pytest.mark.parametrize("size", [1, 7, 64, 10_000])
+@each_row("size", [1, 7, 64, 10_000])
 def test_checks_are_rows_of_the_machine(size: int):
     data = sse(*NATIVE)
     reads = [read_line(at, data[at : at + size]) for at in range(0, len(data), size)]
@@ -321,7 +322,7 @@ def test_checks_come_as_the_tape_grows():
     assert seen[len(seen) // 2] == 1 and seen[-2:] == [1, 3], "a breach at once, the summaries at the end"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lines", "last"),
     [
         ([end_line(1, "cancelled")], "the stream: conforms as far as it goes"),
@@ -351,8 +352,8 @@ def answered(body: bytes, *reads: bytes, dialect: str = "roo-xml", sent: bytes |
     return player
 
 
-@pytest.mark.parametrize("dialect", ["roo-xml", "passthrough"])
-@pytest.mark.parametrize("mark", [b"", BOM])
+@each_row("dialect", ["roo-xml", "passthrough"])
+@each_row("mark", [b"", BOM])
 def test_an_answer_that_came_whole(dialect: str, mark: bytes):
     player = answered(mark + dump_line(message(CALL)), dialect=dialect)
     assert player.mode == "message" and player.difference is None and player.problem is None

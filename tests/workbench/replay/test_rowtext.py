@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.streams import chunk, sse
 from tests.support.tapes import SAMPLES, items, live, sample
+from tests.support.tiers import each_row
 from transformer import Delta, Finding, Transition
 from workbench.replay.player import Pane, Player
 from workbench.replay.rowtext import row_text
@@ -35,7 +34,7 @@ def test_what_the_rows_of_a_call_say():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "text"),
     [
         (status_line(0, "upstream", 404), "HTTP 404"),

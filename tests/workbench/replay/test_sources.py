@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tests.support.samples import ALL as SAMPLES
 from tests.support.samples import every_sample
 from tests.support.streams import stream_of
+from tests.support.tiers import each_row
 from tests.support.views import write_tape
 from transformer import DIALECTS
 from transformer.answer.observations import OBSERVED
@@ -83,7 +84,7 @@ def test_tokens_are_as_short_as_a_models():
     assert "<read_file>" not in pieces and {"<", "read_", "</"} <= set(pieces), "tags are cut"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "reads"),
     [
         (b"", []),
@@ -103,7 +104,7 @@ def test_events_of_every_sample_join_to_what_came(path: Path):
     assert b"".join(event_reads(data)) == data
 
 
-@pytest.mark.parametrize("how", ["1", "7", "lines", "random:x", "1000000"])
+@each_row("how", ["1", "7", "lines", "random:x", "1000000"])
 def test_other_reads_have_the_same_bytes_and_come_when_they_can(how: str):
     tape = read_tape(samples_dir() / "roo-xml" / "good-unicode.jsonl")
     lines = list(rechunked(tape.lines, Chunking.parse(how)))
@@ -229,7 +230,7 @@ def test_a_large_completion_is_still_recognised(tmp_path: Path):
 # A tape, but otherwise
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wishes", "codes"),
     [
         (Wishes(), {"unclosed-parameter"}),
@@ -238,7 +239,7 @@ def test_a_large_completion_is_still_recognised(tmp_path: Path):
         (Wishes(tools=[]), set()),
     ],
 )
-@pytest.mark.parametrize("chunk", [None, "3"])
+@each_row("chunk", [None, "3"])
 def test_wishes_make_a_variant(wishes: Wishes, codes: set[str], chunk: str | None):
     path = samples_dir() / "roo-xml" / "unclosed-parameter.jsonl"
     chunking = Chunking.parse(chunk) if chunk else None

@@ -12,6 +12,7 @@ from tests.support.cost import calls_made
 from tests.support.samples import DIALECTS
 from tests.support.streams import chunk, sse, stream_of
 from tests.support.tapes import CALL, SAMPLES, as_message, items, live, sample, samples_of, tape_of
+from tests.support.tiers import each_row
 from transformer import Delta, Finding, Transition
 from transformer.answer.observations import choices_of
 from workbench.errors import UserError
@@ -67,7 +68,7 @@ def _is(unit: Unit, pane: Pane, item: Item, calls: set[tuple[int, int | None, st
     return is_new
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("dialect", DIALECTS)
 def test_seeking_finds_every_row_of_a_kind_both_ways(dialect: str):
     for name in samples_of(dialect):
         player = sample(name)
@@ -78,7 +79,7 @@ def test_seeking_finds_every_row_of_a_kind_both_ways(dialect: str):
             assert way(player, unit, -1) == back, (name, unit)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("dialect", DIALECTS)
 def test_forward_and_back_returns(dialect: str):
     for name in samples_of(dialect):
         player = sample(name)
@@ -91,7 +92,7 @@ def test_forward_and_back_returns(dialect: str):
                     assert timeline.seek(after, unit, -1) == step, (name, unit)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("dialect", DIALECTS)
 def test_every_landmark_is_reached_and_every_call_has_one(dialect: str):
     for name in samples_of(dialect):
         for player in (sample(name), as_message(name)):
@@ -160,7 +161,7 @@ def steps_of(player: Player) -> dict[str, int]:
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "step", "byte"),
     [
         ("0", -1, None), ("1", 0, None), ("#1", 0, None), (" # 3 ", 2, None), ("start", -1, None),
@@ -184,7 +185,7 @@ def test_words_for_places(text: str, step: str | int, byte: str | int | None):
     assert Timeline(player).goto(text, 4) == Destination(expected, start)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "said"),
     [
         ("", "a place is"), ("nowhere", "a place is"), ("1.5", "a place is"), ("--1", "a place is"),
@@ -209,7 +210,7 @@ def test_a_place_that_is_none_is_told_with_what_is_possible(text: str, said: str
     assert re.search(said, told.value.message)
 
 
-@pytest.mark.parametrize("text", ["1", "+1", "1s", "@0", "read 1", "call 1", "finding 1", "event 1"])
+@each_row("text", ["1", "+1", "1s", "@0", "read 1", "call 1", "finding 1", "event 1"])
 def test_in_an_empty_tape_there_is_only_the_start(text: str):
     timeline = Timeline(live())
     with pytest.raises(UserError, match=r"there is|from|nothing"):
@@ -218,7 +219,7 @@ def test_in_an_empty_tape_there_is_only_the_start(text: str):
     assert all(timeline.seek(-1, unit, way) is None for unit in Unit for way in (1, -1))
 
 
-@pytest.mark.parametrize("name", SAMPLES[::8])
+@each_row("name", SAMPLES[::8])
 def test_a_byte_leads_to_the_transition_that_took_it(name: str):
     player = sample(name)
     timeline = Timeline(player)

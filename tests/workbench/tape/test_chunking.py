@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.tiers import each_row
 from workbench.errors import UserError
 from workbench.tape.inputs import Chunking
 
 WAYS = ["1", "3", "bytes", "lines", "random:7", "random:x"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("way", "pieces"),
     [
         ("bytes", [b"a", b"\r", b"\n", b"b", b"\n", b"\r", b"c"]),
@@ -45,7 +46,7 @@ def test_a_seed_is_one_way_to_cut():
     assert one == again != other
 
 
-@pytest.mark.parametrize("way", ["", "0", "-1", "1.5", "٣", "x", "random", "random:", "Lines", "9" * 30])
+@each_row("way", ["", "0", "-1", "1.5", "٣", "x", "random", "random:", "Lines", "9" * 30])
 def test_what_is_no_way_to_cut(way: str):
     with pytest.raises(UserError, match="--chunk is"):
         Chunking.parse(way)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.tiers import each_row
 from workbench.tape.format import (
     BOM,
     Line,
@@ -88,7 +89,7 @@ def test_a_tape_is_read_from_a_file(tmp_path: Path):
     assert read_tape(path) == read_tape(str(path)) == TAPE
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "key"),
     [
         (b"", "read"),
@@ -154,7 +155,7 @@ def test_unknown_keys_and_lines_survive_in_order(more: dict, value: object):
     assert tape.lines[2].value["why"] == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "kind"),
     [
         ({"t": 1, "read": ""}, "read"),
@@ -193,7 +194,7 @@ def test_every_cut_of_a_tape_opens_and_says_so():
     assert read_tape(whole[:-1]) == TAPE
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("bad", "problem"),
     [
         (b"{nonsense", "line 3 is not a JSON object"),
@@ -253,7 +254,7 @@ def test_a_tape_of_a_later_version_opens_and_says_so():
     assert "version 2" in str(tape.problem)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "data",
     [
         b"",
@@ -272,7 +273,7 @@ def test_what_is_no_tape_is_refused_in_words(data: bytes):
         read_tape(data)
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 1000])
+@each_row("size", [1, 2, 7, 1000])
 def test_a_growing_tape_gives_each_line_once_when_it_is_whole(size: int):
     data = dump_tape(TAPE)
     reader = TapeReader()

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.project import SAMPLES
+from tests.support.tiers import each_row
 from workbench import files as paths
 from workbench.errors import UserError
 from workbench.tape.inputs import load, read_json, recognise
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "kind"),
     [
         (b'{"tape": 1}\n{"t": 0, "end": "eof"}\n', "tape"),

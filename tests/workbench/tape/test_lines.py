@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.tiers import each_row
 from workbench.tape.format import Line, data_line, dump_line, encode_line, read_line, sent_line
 
 HIDDEN = {"\x1b", "\x7f", "\u009b", "\u202e", "\u2028", "\ufeff", "\U000e0041"}
@@ -24,7 +24,7 @@ def test_reads_and_writes(data: bytes, t: float, by: str | None):
     assert not HIDDEN & set(sent.decode())
 
 
-@pytest.mark.parametrize("character", sorted(HIDDEN))
+@each_row("character", sorted(HIDDEN))
 def test_nothing_that_steers_a_terminal(character: str):
     for text in (f"x{character}", "é" * 40_000 + character, character + "é" * 40_000):
         for written in (data_line("read", 1, text.encode()), encode_line({"tape": 1, "about": text})):

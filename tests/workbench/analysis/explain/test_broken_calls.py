@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from tests.support.explanations import (
     whys,
 )
 from tests.support.streams import message, tool
+from tests.support.tiers import each_row
 from workbench.analysis.explain.bytes import explain_byte
 from workbench.analysis.explain.findings import HOPELESS, seen_in, why_seen
 from workbench.analysis.explain.trace import Explanation
@@ -214,7 +214,7 @@ CASES: list[tuple[str, str, str, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("dialect", "text", "code", "begins"), CASES, ids=lambda value: str(value)[:40])
+@each_row(("dialect", "text", "code", "begins"), CASES, ids=lambda value: str(value)[:40])
 def test_cases_that_no_sample_has(dialect: str, text: str, code: str, begins: list[str]):
     player = played(text, dialect)
     why = why_of(player, code)
@@ -280,9 +280,7 @@ POLICIES: list[tuple[str, str, dict[str, Any], str, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("dialect", "text", "policy", "code", "begins"), POLICIES, ids=lambda value: str(value)[:40]
-)
+@each_row(("dialect", "text", "policy", "code", "begins"), POLICIES, ids=lambda value: str(value)[:40])
 def test_cases_of_policies(dialect: str, text: str, policy: dict[str, Any], code: str, begins: list[str]):
     player = played(text, dialect, [READ, WRITE, BASH, NUMBER], policy=policy)
     why = why_of(player, code)
@@ -358,9 +356,7 @@ SEEN: list[tuple[str, str, str, str, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("dialect", "text", "channel", "code", "begins"), SEEN, ids=lambda value: str(value)[:40]
-)
+@each_row(("dialect", "text", "channel", "code", "begins"), SEEN, ids=lambda value: str(value)[:40])
 def test_calls_that_no_rule_took_for_one(dialect: str, text: str, channel: str, code: str, begins: list[str]):
     player = played(text, dialect, channel=channel)
     why = only_seen(player, code)
@@ -379,7 +375,7 @@ HOPELESS_CASES: list[tuple[str, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("dialect", "text", "code"), HOPELESS_CASES)
+@each_row(("dialect", "text", "code"), HOPELESS_CASES)
 def test_where_nothing_helps_it_says_so(dialect: str, text: str, code: str):
     why = why_of(played(text, dialect), code)
     assert why.remedies == ()

@@ -11,7 +11,7 @@ from tests.support.cost import calls_made
 from tests.support.explanations import TOOLS, played, sample
 from tests.support.samples import some_samples
 from tests.support.streams import sse, stream_of
-from tests.support.tiers import exhaustive
+from tests.support.tiers import each_row, exhaustive
 from transformer import Finding, Span, Transition
 from workbench.analysis.explain.bytes import explain_byte, said_at
 from workbench.analysis.explain.rows import explain_row
@@ -50,7 +50,7 @@ FATES: list[tuple[bytes, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "sentence"), FATES)
+@each_row(("text", "sentence"), FATES)
 def test_what_became_of_a_byte(text: bytes, sentence: str):
     assert sentence in at(played(CALL, "roo-xml", size=200), text)
 

@@ -11,6 +11,7 @@ import pytest
 from tests.support.explanations import TOOLS, played, sample, why_of, whys
 from tests.support.samples import some_samples
 from tests.support.streams import chunk, sse
+from tests.support.tiers import each_row
 from transformer import DIALECTS, Delta, Finding, Transition, write_call
 from transformer.answer.conformance import RULES, Check
 from transformer.wording import beginning, ending, quote
@@ -135,7 +136,7 @@ def test_the_example_of_the_issue_word_for_word():
     ]
 
 
-@pytest.mark.parametrize(("dialect", "text", "code", "sentence"), FIRST, ids=lambda value: str(value)[:30])
+@each_row(("dialect", "text", "code", "sentence"), FIRST, ids=lambda value: str(value)[:30])
 def test_the_first_sentence(dialect: str, text: str, code: str, sentence: str):
     assert why_of(played(text, dialect), code).sentences[0] == sentence
 
@@ -210,7 +211,7 @@ LINES: list[tuple[object, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("line", "title", "sentence"), LINES, ids=lambda value: str(value)[:30])
+@each_row(("line", "title", "sentence"), LINES, ids=lambda value: str(value)[:30])
 def test_lines_of_the_tape(line, title: str, sentence: str):
     player = MemoryTape("lines", make_header("", "roo-xml"), [read_line(0, b": hi\n\n"), line]).play()
     (why,) = [why for item, why in whys(player) if item is line]
@@ -220,7 +221,7 @@ def test_lines_of_the_tape(line, title: str, sentence: str):
 # -- laws
 
 
-@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda dialect: dialect.name)
+@each_row("dialect", DIALECTS.values(), ids=lambda dialect: dialect.name)
 def test_every_state_and_token_has_a_meaning_and_no_other_does(dialect):
     assert set(dialect.states_in_words) == set(dialect.states)
     assert set(dialect.tokens_in_words) == set(dialect.tokens)
@@ -256,7 +257,7 @@ def test_every_row_has_sentences_that_end(path: Path):
 LONG = "<read_file>\n<path>" + "x" * 100 + "</path>\n</read_file>"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("quoted", "wanted"),
     [
         (quote("short"), "“short”"),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.tiers import each_row
 from workbench.analysis.variants.changes import (
     Change,
     Cut,
@@ -17,7 +16,7 @@ from workbench.analysis.variants.changes import (
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "said"),
     [
         (Switch("malformed", "repair"), "malformed = repair"),
@@ -34,7 +33,7 @@ def test_words(change: Change, said: str):
     assert words(change) == said
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "said"),
     [
         ([], ""),

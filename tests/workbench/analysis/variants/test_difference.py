@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support.cost import lines_run
 from tests.support.samples import some_samples
 from tests.support.streams import chunk, sse
-from tests.support.tiers import exhaustive
+from tests.support.tiers import each_row, exhaustive
 from tests.support.variants import play, play_bytes, played_file, varied
 from workbench.analysis.variants.changes import Change, Cut, Merge, Retext, Split, Switch
 from workbench.analysis.variants.difference import ChangedRows, Gap, changed_rows, gaps
@@ -38,7 +38,7 @@ def test_gaps_are_all_that_differs(a: list[int], b: list[int]):
     check(a, b, gaps(a, b))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("a", "b", "found"),
     [
         ("", "", []),

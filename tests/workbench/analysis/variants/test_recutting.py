@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.samples import some_samples
 from tests.support.streams import chunk, message, sse
+from tests.support.tiers import each_row
 from tests.support.variants import cuts, play, play_bytes, played_file, streams, varied
 from workbench.analysis.variants.changes import Change, Cut, Merge, Split
 from workbench.analysis.variants.script import Script, apply, script_of
@@ -30,7 +31,7 @@ def recut(lines: tuple[Line, ...], *changes: Change) -> list[object]:
     return [(line.t, line.data) if line.kind == "read" else line.kind for line in new]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "wanted"),
     [
         ([Merge(0)], ["status", "status", (3, b"abcd"), (4, b"ef"), "sent", "end"]),
@@ -51,7 +52,7 @@ def test_reads(changes: list[Change], wanted: list[object]):
     assert recut(TAPE, *changes) == wanted
 
 
-@pytest.mark.parametrize(("byte", "t"), [(0, 0), (1, 1), (3, 3), (6, 4)])
+@each_row(("byte", "t"), [(0, 0), (1, 1), (3, 3), (6, 4)])
 def test_a_cut_is_a_clean_end_with_the_last_read(byte: int, t: float):
     new = apply(Script({}, TAPE), play(*TAPE), [Cut(byte)])
     assert new.lines[-1] == end_line(t, "eof")
@@ -65,7 +66,7 @@ def test_empty_reads_stay_unless_they_are_joined():
     assert recut(lines, Merge(1)) == [(1, b"ab"), (3, b"cd")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "said"),
     [
         (Merge(2), "no read after read 3"),
@@ -138,7 +139,7 @@ def test_what_is_cut_off_is_not_found_any_more():
     assert [finding.code for finding in after.findings] == ["bad-json-event", "empty-answer"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("edits", "moved"),
     [
         ([], [0, 1, 2, 3, 4, 5, 6]),

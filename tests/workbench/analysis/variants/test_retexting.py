@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.samples import some_samples
 from tests.support.streams import chunk, message, sse, stream_of
+from tests.support.tiers import each_row
 from tests.support.variants import (
     TOOLS,
     cuts,
@@ -91,7 +92,7 @@ def test_the_text_is_written_where_it_was():
     assert bytes(after.data) == data.replace(b'"lo you"', b'"l\\"\\n you"')
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("start", "end", "text", "events"),
     [
         (0, 0, "x", ["xab", "cd"]),
@@ -108,7 +109,7 @@ def test_in_which_event(start: int, end: int, text: str, events: list[str]):
     assert bytes(after.data) == sse(*map(chunk, events))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("literals", "start", "end", "text", "wanted"),
     [
         ([r"a\ud83d\ude00b"], 1, 2, "é", ["aéb"]),  # a pair of escapes is one character
@@ -192,7 +193,7 @@ def test_reads_keep_their_boundaries():
 # -- a channel that has said nothing
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("events", "wanted"),
     [
         ([chunk(role="assistant"), chunk(finish_reason="stop")], 1),
@@ -218,7 +219,7 @@ def test_a_first_reasoning_comes_before_the_content():
     assert text_map(after) == {CONTENT: "Yes", REASONING: "Hm"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "data",
     [
         sse(chunk(role="assistant"), done=False)[:-1],  # no blank line
@@ -250,8 +251,8 @@ def whole(text: str | None, **more: object) -> bytes:
     return json.dumps(message(text) | more, ensure_ascii=False).encode()
 
 
-@pytest.mark.parametrize("bom", [b"", BOM])
-@pytest.mark.parametrize("request_", [{"tools": TOOLS}, {"tools": []}], ids=["converted", "raw"])
+@each_row("bom", [b"", BOM])
+@each_row("request_", [{"tools": TOOLS}, {"tools": []}], ids=["converted", "raw"])
 def test_a_message(bom: bytes, request_: dict[str, object]):
     text, wanted = (
         'Say "é"\n<read_file><path>a</path></read_file>',
@@ -265,7 +266,7 @@ def test_a_message(bom: bytes, request_: dict[str, object]):
     assert text_map(after) == {CONTENT: wanted}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "put"),
     [
         ('"content": ""', '"content": "a\\né"'),
@@ -292,7 +293,7 @@ def test_reasoning_of_a_message():
 # -- what cannot be done
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hunks", "said"),
     [
         ([Retext(0, "content", 2, 9, "")], "there are only 5 characters"),
@@ -310,7 +311,7 @@ def test_what_is_refused(hunks: list[Retext], said: str):
         apply(script_of(before), before, hunks)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "player",
     [
         play(status_line(0, "upstream", 500), read_line(1, b'{"error": 1}'), end_line(2, "done")),

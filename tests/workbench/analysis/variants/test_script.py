@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.support.samples import some_samples
 from tests.support.streams import chunk, message, sse
+from tests.support.tiers import each_row
 from tests.support.variants import TOOLS, play, played, played_file
 from workbench.analysis.variants.changes import Change, Cut, Merge, Offer, Switch
 from workbench.analysis.variants.difference import changed_rows
@@ -57,7 +56,7 @@ def test_every_sample(path: Path):
     check(played_file(path))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "lines",
     [
         [],

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.samples import ALL as SAMPLES
 from tests.support.streams import chunk, sse
+from tests.support.tiers import each_row
 from tests.support.variants import HEADER, play_bytes, played_file, varied
 from transformer import DIALECTS, Policy
 from workbench.analysis.variants.changes import Change, Knob, Offer, Switch, switches
@@ -40,7 +41,7 @@ def test_an_offered_tool():
     assert (calls(before), calls(varied(before, Offer("grep")))) == ([], ["grep"])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "header"),
     [
         ([Switch("max_call_bytes", " 2k ")], {"policy": {"max_call_bytes": 2048}}),
@@ -104,7 +105,7 @@ def test_every_choice_of_the_menu_can_be_made():
             assert next(one for one in switches(new.header) if one.key == knob.key).now == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("header", "key", "now"),
     [
         ({"dialect": "kimi-k2"}, "channels", "content,reasoning"),

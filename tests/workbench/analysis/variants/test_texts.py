@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.samples import every_sample
 from tests.support.streams import chunk, sse
+from tests.support.tiers import each_row
 from tests.support.variants import play, play_bytes, played_file, streams
 from transformer import Delta, Transition
 from workbench.analysis.variants.changes import Retext
@@ -69,7 +70,7 @@ def applied(old: str, hunks: list[Retext]) -> str:
     return old
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "hunks"),
     [
         ("abc", "abc", []),
