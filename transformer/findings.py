@@ -208,6 +208,7 @@ CATALOGUE: Mapping[str, Entry] = {
     ),
     # between the answer and the client, told by the proxy
     "answer-held": Entry("info", "the answer was held at the breakpoint {breakpoint}", " ", "({what})"),
+    "answer-released": Entry("info", "the answer that was held went on unchanged", " ", "({why})"),
     "answer-edited": Entry("warning", "a person changed the answer while it was held"),
     "answer-dropped": Entry(
         "error", "a person dropped the answer while it was held", "; ", "the client got an error"

@@ -155,7 +155,8 @@ ADVICE: Mapping[str, str] = {
     "upstream-retried": (
         "Nothing needs to be done if it is rare. `retries` of this upstream says how often it is tried."
     ),
-    "answer-held": "Nothing needs to be done. `b` in the list of exchanges shows and removes breakpoints.",
+    "answer-held": "Nothing needs to be done. H shows what is held, b the breakpoints.",
+    "answer-released": "Nothing needs to be done.",
     "answer-edited": "What the client got is not what the model said; the tape has both.",
     "answer-dropped": "Nothing needs to be done: somebody wanted it so. The tape has what the model said.",
     "part-not-sent": "Images and files cannot be sent to this kind of upstream; describe them in words.",

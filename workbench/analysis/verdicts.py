@@ -211,12 +211,17 @@ def _state(*states: str) -> Callable[[Facts], bool]:
 
 
 K = Kind
+_LET_GO = ("answer-released", "answer-edited", "answer-dropped")
 
 # Worst first. What stopped an exchange comes before what went wrong in it, that before what may be wrong, and
 # everything before "all is well".
 RULES: tuple[Rule, ...] = (
     Rule(K.FAILED, "error", "transformer-failed", "the workbench itself failed; the answer went on as text"),
     Rule(K.INCOMPLETE, "error", None, "the tape cannot be read", "{problem}", _state("damaged")),
+    Rule(
+        K.RUNNING, "warning", "answer-held", "HELD: the client waits until somebody decides (H)", "",
+        lambda facts: facts.state == "running" and not any(map(facts.has, _LET_GO)),
+    ),
     Rule(K.REFUSED, "error", "answer-dropped", "dropped by hand while it was held: the client got an error"),
     Rule(K.UPSTREAM, "error", "tool-choice-refused", "upstream refuses the tool choice: a switch is needed"),
     Rule(K.REFUSED, "error", "refused-tool", "a tool that was not offered: refused, as the policy wants"),
@@ -330,7 +335,7 @@ RULES: tuple[Rule, ...] = (
 NOTES = frozenset(
     """
     dialect-chosen thought-split format-with-tools candidate-dropped snapshot-rewritten upstream-tool
-    session-lost history-resent upstream-retried part-not-sent answer-held
+    session-lost history-resent upstream-retried part-not-sent answer-released
     field-not-sent item-not-carried part-not-carried tool-left-out
     generated-id choice-not-carried field-not-carried text-after-call stray-token empty-section
     unknown-event event-after-end broke-after-end duplicate-tool tool-not-understood no-properties

@@ -39,6 +39,14 @@ class Decision:
     reads: tuple[str, ...] = ()
 
 
+_WHY: Mapping[Release, str] = {
+    "unchanged": "a person let it go",
+    "limit": "nobody had decided in time",
+    "left": "the client went away",
+    "stopped": "the proxy was stopped",
+}
+
+
 @dataclass(eq=False)
 class Hold:
     """One answer that waits. `keep` is how many reads had come before the one that hit the breakpoint."""
@@ -90,7 +98,9 @@ class Hold:
         )
         if decision.how in ("edited", "dropped"):
             found = note(f"answer-{decision.how}")
-            exchange.note(found.code, found.level, found.message)
+        else:
+            found = note("answer-released", why=_WHY[decision.how])
+        exchange.note(found.code, found.level, found.message)
         self.decided.set_result(decision)
         self.on_end(self)
 
@@ -189,6 +199,11 @@ class HeldStream(StreamRelay):
         self._writing: asyncio.Future[None] | None = None
         every = exchange.settings.heartbeat
         self._heartbeat = Heartbeat(self.client, self._begin_late, self.beat, every)
+
+    @property
+    def _goes_well(self) -> bool:
+        """Each read is to be looked at before anything of it is written."""
+        return False
 
     @property
     def _waits(self) -> bool:

@@ -10,7 +10,7 @@ import ipaddress
 import json
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
@@ -180,6 +180,19 @@ class Sent:
     path: str
 
 
+@dataclass(frozen=True, slots=True)
+class HeldAnswer:
+    """An answer that a breakpoint holds; `left` is how many seconds until it goes on by itself."""
+
+    id: str
+    path: str
+    breakpoint: str
+    message: str
+    left: float
+    arriving: bool  # upstream still sends
+    keep: int  # reads that had come before the one that hit the breakpoint
+
+
 class ProxyConnection:
     """A running proxy that is asked more than once: `async with` keeps one connection open."""
 
@@ -215,6 +228,28 @@ class ProxyConnection:
         """UserError says why it cannot be sent; an upstream that does not answer is not such a reason."""
         value = await self._ask("POST", "/resend", dumps(wish.as_json()))
         return Sent(value["id"], str(value.get("path", "")))
+
+    async def breakpoints(self) -> list[str]:
+        """Where it holds answers."""
+        return list((await self._ask("GET", "/breakpoints"))["breakpoints"])
+
+    async def set_breakpoints(self, texts: Sequence[str]) -> list[str]:
+        """From the next answer on. UserError: one of them is not a breakpoint."""
+        told = await self._ask("PUT", "/breakpoints", dumps({"breakpoints": list(texts)}))
+        return list(told["breakpoints"])
+
+    async def forget_breakpoints(self) -> None:
+        """Those that a screen has set; whoever waits is let go."""
+        await self._ask("DELETE", "/breakpoints")
+
+    async def held(self) -> list[HeldAnswer]:
+        """What waits for a decision, the first one first."""
+        told = (await self._ask("GET", "/held"))["held"]
+        return [HeldAnswer(**{name: one[name] for name in HeldAnswer.__slots__}) for one in told]
+
+    async def decide(self, id: str, what: str, **more: Any) -> None:
+        """`what`: "release", "drop", or "edit" with `keep` and `reads`. UserError says why it cannot be."""
+        await self._ask("POST", f"/held/{id}", dumps({"do": what, **more}))
 
     async def _ask(self, method: str, path: str, content: bytes | None = None) -> dict[str, Any]:
         headers = {"content-type": "application/json", "x-workbench-token": self.proxy.token}

@@ -76,6 +76,7 @@ HOPELESS = {
     "history-resent": "It is about what upstream was sent; the text of the answer is whole.",
     "upstream-retried": "It is about what was sent before this answer, which is whole.",
     "answer-held": "It is about the way to the client; the text of the answer is whole.",
+    "answer-released": "It is about the way to the client; the text of the answer is whole.",
     "answer-edited": "It is about the way to the client; what upstream sent is on the tape.",
     "answer-dropped": "It is about the way to the client; what upstream sent is on the tape.",
     "part-not-sent": "It is about what upstream was sent; the text of the answer is whole.",

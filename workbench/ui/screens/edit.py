@@ -292,6 +292,7 @@ class RewriteScreen(Screen[str]):
 
     CSS_PATH = "../views.tcss"
     TITLE = "the model's text"
+    DOES = ("plays it", "played")  # what ctrl+s does, and what has not been done with a change yet
     HELP = (
         "Change what the model wrote; ctrl+s plays it. Everything around the text (events, reads, times) "
         "stays as it was recorded, and so does the tape itself: this is a variant of it."
@@ -334,7 +335,7 @@ class RewriteScreen(Screen[str]):
     def _tell(self) -> None:
         state = "changed" if self.changed else "as it was recorded" if self._text else "paste or type it"
         self._said.update(
-            content(f" {counted(len(self.editor.text), 'character')}, {state}; ctrl+s plays it")
+            content(f" {counted(len(self.editor.text), 'character')}, {state}; ctrl+s {self.DOES[0]}")
         )
 
     def action_play(self) -> None:
@@ -346,7 +347,7 @@ class RewriteScreen(Screen[str]):
     def action_back(self) -> None:
         if self.changed and not self._leaving:
             self._leaving = True
-            said = " ✖ there are changes that were not played: escape once more drops them"
+            said = f" ✖ there are changes that were not {self.DOES[1]}: escape once more drops them"
             self._said.update(content(said).stylize("bold $text-error"))
             return
         self.dismiss(None)

@@ -35,7 +35,7 @@ from workbench.ui.display import content
 from workbench.ui.follow import Follow
 from workbench.ui.opentape import OpenTape
 from workbench.ui.proxywatch import ProxyWatch, UpstreamState
-from workbench.ui.screens.exchange import ExchangeScreen
+from workbench.ui.screens.held import InterceptingScreen
 from workbench.ui.screens.replay import ReplayScreen
 from workbench.ui.screens.session import SessionScreen
 from workbench.ui.screens.trial import TrialScreen
@@ -64,7 +64,7 @@ def _fill_in(library: Path) -> None:
         fill_in(library)
 
 
-class StreamScreen(ExchangeScreen):
+class StreamScreen(InterceptingScreen):
     """Live: the newest exchange is open, others can be chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -117,6 +117,7 @@ class StreamScreen(ExchangeScreen):
     def compose(self) -> ComposeResult:
         yield self._status
         yield self._trouble
+        yield self.held_bar
         yield self._tabs
         with Horizontal(id="body"):
             yield self._list
@@ -133,6 +134,9 @@ class StreamScreen(ExchangeScreen):
         self._poll()
         self.set_interval(_POLL, self._poll)
         self._watch_proxy()
+
+    def holds_any(self) -> bool:
+        return any(row.state == "running" and "answer-held" in row.findings for row in self.catalogue.rows)
 
     def serving(self, url: str) -> None:
         """The URL at which clients find the proxy; empty when it does not run any more."""

@@ -1,0 +1,142 @@
+"""Answers that are held, on the screen: a real proxy, the real openai SDK as the client that waits."""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+from openai import OpenAI
+from textual.widgets import Static, TextArea
+
+from tests.support.bench import QUICK, TOOLS, Bench, running_bench
+from tests.support.live import Driver, driving
+from tests.support.streams import stream_of
+from tests.support.tapes import sample
+from tests.support.upstream.answers import stream
+from workbench.analysis.variants.texts import texts_of
+from workbench.replay.player import Player
+from workbench.tape.format import end_line, read_line
+from workbench.ui.screens.held import HeldEditor, HeldScreen, rewritten, tail_of
+
+CALL = "I look into it.\n<read_file>\n<path>secret-données.txt</path>\n</read_file>"
+
+
+def asked(client: OpenAI) -> list[tuple[str, Any]]:
+    calls: dict[int, list[str]] = {}
+    request = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": TOOLS}
+    for chunk in client.chat.completions.create(**request, stream=True):  # type: ignore[call-overload]
+        for call in (call for choice in chunk.choices for call in choice.delta.tool_calls or ()):
+            one = calls.setdefault(call.index, [call.function.name or "", ""])
+            one[1] += call.function.arguments or ""
+    return [(name, json.loads(text)) for name, text in calls.values()]
+
+
+class Client:
+    """Asks in a thread of its own."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.pool = ThreadPoolExecutor(2)
+
+    def ask(self) -> Future[Any]:
+        self.bench.upstream.answer(stream(stream_of(CALL)))
+        client = OpenAI(base_url=self.bench.proxy.url, api_key="sk-x", timeout=20, max_retries=0)
+        return self.pool.submit(asked, client)
+
+
+def shot(driver: Driver, name: str) -> None:
+    """A picture, where somebody wants to look at it."""
+    if folder := os.environ.get("WORKBENCH_SHOTS"):
+        driver.app.save_screenshot(f"{name}.svg", folder)
+
+
+async def until_held(driver: Driver) -> None:
+    await driver.until(lambda: "■ HELD" in str(driver.screen.held_bar.render()), "the bar says so")
+
+
+async def test_held_edited_let_go_and_dropped(tmp_path: Path):
+    with running_bench(tmp_path, toml=QUICK) as bench:
+        client = Client(bench)
+        assert client.ask().result(10)  # the library has something to show
+        size = tuple(map(int, os.environ.get("SHOT_SIZE", "120x40").split("x")))
+        async with driving(bench.proxy.library, size=(size[0], size[1])) as driver:
+            await driver.press("b")
+            await driver.press(*"tol:read*", "enter")
+            assert "did you mean tool" in str(driver.screen.query_one("#prompt-problem", Static).render())
+            await driver.press("home", "right", "right", "o", "enter")
+            await driver.until(lambda: driver.screen.held_bar.display, "the breakpoint is said")
+            assert "answers are held at tool:read*" in str(driver.screen.held_bar.render())
+
+            edited = client.ask()
+            await until_held(driver)
+            await driver.until(lambda: "HELD" in driver.text(driver.list), "the list says it, too")
+            shot(driver, f"held-list-{size[0]}")
+            await driver.press("H")
+            await driver.until(lambda: isinstance(driver.app.screen, HeldScreen), "the held answer")
+            held = driver.app.screen
+            assert isinstance(held, HeldScreen)
+            await driver.until(lambda: "secret-données" in driver.text(held.answer), "what the model wrote")
+            assert "call read_file" in driver.text(held.answer) and not edited.done()
+            assert "4:5" in str(held._head.render()) and "HELD at tool:read*" in str(held._head.render())
+            shot(driver, f"held-answer-{size[0]}")
+            await driver.until(
+                lambda: held.shown is not None and not held.shown.arriving, "all of it is here"
+            )
+            await driver.press("e")
+            await driver.until(lambda: isinstance(driver.app.screen, HeldEditor), "the editor")
+            editor = driver.app.screen.query_one(TextArea)
+            shot(driver, f"held-edit-{size[0]}")
+            editor.load_text(editor.text.replace("secret-données.txt", "README.md"))
+            await driver.press("ctrl+s")
+            await driver.until(edited.done, "the client has its answer")
+            assert edited.result() == [("read_file", {"path": "README.md"})]
+            await driver.until(lambda: driver.app.screen is not held, "nothing is held any more")
+
+            dropped = client.ask()
+            await until_held(driver)
+            await driver.press("H")
+            await driver.until(lambda: isinstance(driver.app.screen, HeldScreen), "the next one")
+            await driver.press("x")
+            assert not dropped.done(), "one key drops nothing"
+            await driver.press("x")
+            await driver.until(dropped.done, "the client has its error")
+            with pytest.raises(openai.APIError, match="dropped by a person"):
+                dropped.result()
+            await driver.until(lambda: not isinstance(driver.app.screen, HeldScreen), "back in the list")
+
+            left = client.ask()
+            await until_held(driver)
+        assert left.result(10) == [("read_file", {"path": "secret-données.txt"})], "the screen has gone"
+        assert client.ask().result(10), "and with it its breakpoints"
+        tapes = bench.proxy.tapes(5)
+        assert [t.of("release")[0].value["release"] for t in tapes if t.of("hold")] == [
+            "edited",
+            "dropped",
+            "unchanged",
+        ]
+
+
+@pytest.mark.parametrize(
+    "name", ["roo-xml/good-read", "hermes/good-two-calls", "qwen3-coder/good-thinks-first"]
+)
+def test_an_edit_is_as_short_as_it_can_be(name: str):
+    """What stays is a whole number of reads, what comes instead begins with a whole character."""
+    player = sample(name)
+    text = next(text for text in texts_of(player) if text.channel == "content")
+    for at in range(0, len(text.text), 7):
+        new = text.text[:at] + "é" + text.text[at:]
+        keep, (rest,) = rewritten(player, text, new)
+        again = Player(player.header)
+        again.add(
+            [*(read_line(0, player.read(number)) for number in range(keep)), read_line(0, rest.encode())]
+        )
+        again.add([end_line(0, "done")])
+        assert next(one for one in texts_of(again) if one.channel == "content").text == new
+        assert keep == 0 or player.starts[keep] > 0
+    whole = bytes(player.data)
+    assert tail_of(player, whole, 10**6)[0] == player.reads - 1
