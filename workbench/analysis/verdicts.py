@@ -210,8 +210,12 @@ def _state(*states: str) -> Callable[[Facts], bool]:
     return lambda facts: facts.state in states
 
 
+def _is_held(facts: Facts) -> bool:
+    over = ("answer-released", "answer-edited", "answer-dropped")
+    return facts.state == "running" and facts.has("answer-held") and not any(map(facts.has, over))
+
+
 K = Kind
-_LET_GO = ("answer-released", "answer-edited", "answer-dropped")
 
 # Worst first. What stopped an exchange comes before what went wrong in it, that before what may be wrong, and
 # everything before "all is well".
@@ -219,8 +223,8 @@ RULES: tuple[Rule, ...] = (
     Rule(K.FAILED, "error", "transformer-failed", "the workbench itself failed; the answer went on as text"),
     Rule(K.INCOMPLETE, "error", None, "the tape cannot be read", "{problem}", _state("damaged")),
     Rule(
-        K.RUNNING, "warning", "answer-held", "HELD: the client waits until somebody decides (H)", "",
-        lambda facts: facts.state == "running" and not any(map(facts.has, _LET_GO)),
+        K.RUNNING, "warning", None, "HELD: the client waits until somebody decides (H)", "",
+        _is_held,
     ),
     Rule(K.REFUSED, "error", "answer-dropped", "dropped by hand while it was held: the client got an error"),
     Rule(K.UPSTREAM, "error", "tool-choice-refused", "upstream refuses the tool choice: a switch is needed"),
@@ -335,7 +339,7 @@ RULES: tuple[Rule, ...] = (
 NOTES = frozenset(
     """
     dialect-chosen thought-split format-with-tools candidate-dropped snapshot-rewritten upstream-tool
-    session-lost history-resent upstream-retried part-not-sent answer-released
+    session-lost history-resent upstream-retried part-not-sent answer-held answer-released
     field-not-sent item-not-carried part-not-carried tool-left-out
     generated-id choice-not-carried field-not-carried text-after-call stray-token empty-section
     unknown-event event-after-end broke-after-end duplicate-tool tool-not-understood no-properties

@@ -411,6 +411,14 @@ def serve_command(
         str | None, typer.Option("--log-file", metavar="FILE", help="Append to this file instead.")
     ] = None,
     log_json: Annotated[bool, typer.Option("--log-json", help="One JSON object for each exchange.")] = False,
+    breakpoints: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--break",
+            metavar="BREAKPOINT",
+            help="Hold answers that hit this, such as tool:bash, for 5 minutes at most; a screen decides.",
+        ),
+    ] = None,
 ) -> None:
     """Run the proxy: clients get OpenAI tool calls, every exchange is kept as a tape.
 
@@ -422,7 +430,7 @@ def serve_command(
     from workbench.cli.serve import LogOptions, serve
 
     flags = _flags(upstream, dialect, port, library, listen, token, switches, upstream_kind)
-    raise typer.Exit(serve(flags, LogOptions(verbose, quiet, log_file, log_json)))
+    raise typer.Exit(serve(flags, LogOptions(verbose, quiet, log_file, log_json), breakpoints or ()))
 
 
 @app.command("config")

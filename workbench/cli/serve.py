@@ -5,9 +5,11 @@ runs, the proxy alone.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from workbench.breakpoints import parse
 from workbench.cli.exchangelog import ExchangeLog
 from workbench.cli.output import on_terminal, write
 from workbench.config.reading import read_settings
@@ -27,17 +29,23 @@ class LogOptions:
     as_json: bool = False
 
 
-def serve(flags: Flags, log: LogOptions = LogOptions()) -> int:  # noqa: B008 - it is frozen
+def serve(
+    flags: Flags,
+    log: LogOptions = LogOptions(),  # noqa: B008 - it is frozen
+    breakpoints: Sequence[str] = (),
+) -> int:
     """Run it. What is wrong with the settings is said before anything is opened."""
+    for text in breakpoints:
+        parse(text)
     settings = read_settings(flags)
     check_settings(settings)
     from workbench.proxy.server import serve as run
 
     if log.quiet and log.file is None:
-        return run(settings, lambda url: _announce(settings, url))
+        return run(settings, lambda url: _announce(settings, url), breakpoints=breakpoints)
     exchanges = ExchangeLog(log.file, as_json=log.as_json, verbose=log.verbose)
     try:
-        return run(settings, lambda url: _announce(settings, url), exchanges.put)
+        return run(settings, lambda url: _announce(settings, url), exchanges.put, breakpoints)
     finally:
         exchanges.close()
 

@@ -15,7 +15,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,7 @@ def serve(
     settings: Settings,
     announce: Callable[[str], None],
     on_end: Callable[[Mapping[str, Any]], None] | None = None,
+    breakpoints: Sequence[str] = (),
 ) -> int:
     """Run until a signal or a viewer says stop. `announce` gets the URL as soon as it can be used, `on_end`
     the row of each exchange that has ended."""
@@ -89,7 +90,7 @@ def serve(
     sys.setswitchinterval(_SWITCH)
     # What goes wrong is on a tape, or said by us.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-    return run(_serve(settings, sock, announce, on_end))
+    return run(_serve(settings, sock, announce, on_end, breakpoints))
 
 
 async def _serve(
@@ -97,6 +98,7 @@ async def _serve(
     sock: socket.socket,
     announce: Callable[[str], None],
     on_end: Callable[[Mapping[str, Any]], None] | None,
+    breakpoints: Sequence[str],
 ) -> int:
     recorder = Recorder(
         settings.library,
@@ -107,7 +109,7 @@ async def _serve(
         on_end=on_end,
     )
     recorder.start()
-    server = Server(settings, Proxy(settings, recorder), sock, announce)
+    server = Server(settings, Proxy(settings, recorder, breakpoints), sock, announce)
     on_signals(asyncio.get_running_loop(), server.stop, signal.SIGINT, signal.SIGTERM)
     await server.serve(sockets=[sock])
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -275,3 +276,14 @@ def test_what_cannot_be_done_is_said(desk: Desk):
     assert "seconds" in str(desk.ask("PUT", "/breakpoints", {"breakpoints": [], "limit": -1}, 400))
     assert "not held" in str(desk.do("nobody", "release", 409))
     assert "do is" in str(desk.do("nobody", "burn", 400))
+
+
+def test_breakpoints_of_the_command_line_stay_when_a_screen_goes(tmp_path: Path):
+    with running_bench(tmp_path, toml=QUICK, flags=("--break", "tool:read*")) as bench:
+        desk = Desk(bench)
+        desk.stop_at("tool:other")
+        assert desk.ask("DELETE", "/breakpoints")["breakpoints"] == ["tool:read*"]
+        done = desk.start(created, whole(message(CALL)))
+        (held,) = desk.held()
+        desk.do(held["id"], "release")
+        assert done.result(10)[1] == [("read_file", {"path": "secret.txt"})]

@@ -5,8 +5,9 @@ edited, let go or dropped.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import ClassVar
@@ -124,15 +125,36 @@ def tail_of(player: Player, data: bytes, keep: int) -> tuple[int, list[str]]:
 
 
 class HeldEditor(RewriteScreen):
-    """Its result is the new text."""
+    """Its result is the new text. The time goes on meanwhile, and is said."""
 
     TITLE = "a held answer"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "play", "Let go", id="rewrite.play", tooltip="Let it go as it stands here"),
+    ]
     DOES = ("converts it anew and lets it go", "sent")
     HELP = (
         "Change what the model wrote; ctrl+s lets the answer go with that. It is converted as if the model "
         "had written it so: the client gets calls and text of the changed answer. What the client has "
         "already cannot be changed. The tape keeps what upstream sent, and the edit beside it."
     )
+
+    def __init__(self, title: str, text: str, left: Callable[[], float]) -> None:
+        super().__init__(title, text)
+        self._title, self._left = title, left
+
+    def on_mount(self) -> None:
+        self._count()
+        self.set_interval(_POLL, self._count)
+
+    def _count(self) -> None:
+        left = self._left()
+        said = f"{clock(left)} left" if left > 0 else "its time is over: it has gone on unchanged"
+        self._head.update(content(f" {self._title} · {said}").stylize("bold"))
+
+
+def _unseen(bindings: Iterable[BindingType], *keys: str) -> list[BindingType]:
+    """They work, but the bottom line has no room for them."""
+    return [replace(one, show=False) for one in bindings if isinstance(one, Binding) and one.key in keys]
 
 
 class HeldScreen(ViewScreen[None]):
@@ -158,6 +180,7 @@ class HeldScreen(ViewScreen[None]):
                 tooltip="All clients get their answers as they are"),
         Binding("E", "edit_bytes", "Edit bytes", id="held.edit-bytes", show=False,
                 tooltip="Change the bytes that upstream sent since the breakpoint, its own calls included"),
+        *_unseen(ViewScreen.BINDINGS, "slash", "c", "C"),
     ]  # fmt: skip
 
     def __init__(self, desk: Desk, first: str | None = None) -> None:
@@ -228,8 +251,8 @@ class HeldScreen(ViewScreen[None]):
             if text.text:
                 sheet.paragraph(f"{channel_name(text)}:", "dim").paragraph(text.text)
         sheet.heading("What can be done")
-        wait = "e can be pressed when upstream has sent all of it" if one.arriving else (
-            "e changes what the model wrote; it is converted anew and goes on"
+        wait = "can be pressed when upstream has sent all of it" if one.arriving else (
+            "changes what the model wrote; that is converted anew and goes on"
         )  # fmt: skip
         sheet.fact("l", "lets it go as it is").fact("e", wait).fact("x", "drops it: the client gets an error")
         top, cursor = self.answer.top, self.answer.cursor
@@ -325,7 +348,7 @@ class HeldScreen(ViewScreen[None]):
             if new is not None and new != before:
                 self._send(one, title, new, made)
 
-        self.app.push_screen(HeldEditor(title, before), done)
+        self.app.push_screen(HeldEditor(title, before, lambda: self.desk.left(one)), done)
 
     @work(exclusive=True, group="decide")
     async def _send(
