@@ -201,11 +201,6 @@ class HeldStream(StreamRelay):
         self._heartbeat = Heartbeat(self.client, self._begin_late, self.beat, every)
 
     @property
-    def _goes_well(self) -> bool:
-        """Each read is to be looked at before anything of it is written."""
-        return False
-
-    @property
     def _waits(self) -> bool:
         return self._hold is not None and self._hold.decision is None
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from time import monotonic
 from typing import ClassVar
 
-from textual import work
+from textual import on, work
 from textual.binding import Binding, BindingType
+from textual.events import Unmount
 from textual.widgets import Static
 
 from transformer.answer.observations import choices_of
@@ -392,7 +393,8 @@ class InterceptingScreen(ExchangeScreen):
         self.set_interval(_POLL, self._look_at_held)
         self._ask_desk()  # a proxy may have breakpoints from its command line
 
-    async def on_unmount(self) -> None:
+    @on(Unmount)
+    async def _close_desk(self) -> None:
         if self._desk is not None:
             await self._desk.close()
 
