@@ -86,6 +86,20 @@ def turn_of(player: Player, exchange: str | None = None) -> Turn:
     return Turn(name, started_of(header) or 0.0, chat_request(header), player.completion)
 
 
+def words_before(turn: Turn) -> list[str]:
+    """What the user said that the model has not answered before: the words after its last message."""
+    request = turn.request if isinstance(turn.request, Mapping) else {}
+    messages = request.get("messages")
+    words: list[str] = []
+    for message in reversed(messages if isinstance(messages, list) else []):
+        role = message.get("role") if isinstance(message, Mapping) else None
+        if role == "assistant":
+            break
+        if role == "user" and (text := text_in(message.get("content")).strip()):
+            words.append(text)
+    return words[::-1]
+
+
 def chain(turns: Iterable[Turn]) -> list[Link]:
     """The calls of a session in the order in which they were made."""
     made: list[_Made] = []

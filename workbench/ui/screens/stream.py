@@ -528,10 +528,17 @@ class StreamScreen(InterceptingScreen):
             super().action_open(view)
 
     def action_session(self) -> None:
-        tapes = self.session_tapes()
-        if tapes:
-            self.app.push_screen(SessionScreen(tapes, self.tape.path), self._chosen)
-            self.did("session")
+        chosen = self._list.chosen
+        if chosen is None:
+            return
+        here = chosen.row
+
+        def now() -> list[tuple[Path, bool]]:
+            rows = self._rows_of_session(here)
+            return [(self.library / row.path, row.state == "running") for row in rows]
+
+        self.app.push_screen(SessionScreen([], self.tape.path, now), self._chosen)
+        self.did("session")
 
     def _chosen(self, tape: Path | None) -> None:
         if tape is not None:
@@ -552,19 +559,16 @@ class StreamScreen(InterceptingScreen):
             self.app.push_screen(ReplayScreen([replayable], at=at, library=self.library, changes=changes))
             self.did("replay")
 
-    def session_tapes(self) -> list[Path]:
-        """The tapes of the selected exchange's session, the oldest first."""
-        chosen = self._list.chosen
-        if chosen is None:
-            return []
-        here = chosen.row
+    def _rows_of_session(self, here: Row) -> list[Row]:
+        """The exchanges of a session, the oldest first; of those beside the conversation only the one that
+        was selected."""
         # A filter may hide the request that has a call's result.
         same = [
             row
             for row in self.catalogue.rows
             if row.session == here.session and (row.id == here.id or not is_side(row))
         ]
-        return [self.library / row.path for row in sorted(same, key=lambda row: row.started)]
+        return sorted(same, key=lambda row: row.started)
 
     def choose(self, tape: Path) -> None:
         """Select an exchange by its tape."""
