@@ -191,6 +191,11 @@ class HeldHistory:
         done = bisect_right(self._worked, step)
         return (self._worked[done - 1], self._left[done - 1]) if done else (_NONE, 0)
 
+    def worked_after(self, step: int) -> int:
+        """The last step of the work on what came with a step; that one, where nothing was to be done."""
+        done = bisect_left(self._worked, step)
+        return self._worked[done] if done < len(self._worked) else step
+
     def first_read(self, read: int) -> int:
         """The read with which what is held began to be; one that ends it still has it from before."""
         if self.after_reads[read]:
@@ -376,6 +381,10 @@ class Player:
     def last_read(self, step: int) -> int:
         """The last read that had come when a step had been made; -1: none."""
         return bisect_left(self.rows_of_reads, self.panes[Pane.UPSTREAM].known_at(step)) - 1
+
+    def worked_after(self, step: int) -> int:
+        """The last step of the work on the read that came with a step."""
+        return self._held.worked_after(step)
 
     def known_bytes(self, step: int) -> int:
         """How much upstream had sent when a step had been made."""
