@@ -14,7 +14,7 @@ from workbench.replay.player import Pane
 from workbench.ui.app import WorkbenchApp
 from workbench.ui.screens.stream import StreamScreen
 from workbench.ui.widgets.exchanges import ExchangeList
-from workbench.ui.widgets.panes import TapePane
+from workbench.ui.widgets.tapepane import TapePane
 
 SAMPLES = ("roo-xml/unclosed-call", "roo-xml/good-read", "kimi-k2/missing-id")
 

@@ -20,7 +20,7 @@ from workbench.tape.recipe import Wishes
 from workbench.ui.app import ReplayApp
 from workbench.ui.screens.replay import ReplayScreen
 from workbench.ui.widgets.bars import PromptBar
-from workbench.ui.widgets.panes import TapePane
+from workbench.ui.widgets.tapepane import TapePane
 
 
 class Replayer:

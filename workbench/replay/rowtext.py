@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from transformer.records import Event
@@ -35,9 +35,18 @@ def decoded(data: bytes | bytearray) -> str:
 def read_parts(player: Player, read: int, step: int | None = None) -> list[ReadPart]:
     """A read as framing and what is said, in turns, as far as that was known at a step; None means: now."""
     start, end = player.starts[read], player.read_end(read)
+    return _parts(_said(player, read, start, end, step), start, end)
+
+
+def event_parts(event: Event, start: int, end: int) -> list[ReadPart]:
+    """The same of the bytes of a read that belong to one event."""
+    return _parts(_said_in(event), start, end)
+
+
+def _parts(said: Iterable[tuple[int, int]], start: int, end: int) -> list[ReadPart]:
     parts: list[ReadPart] = []
     at = start
-    for begin, stop in _said(player, read, start, end, step):
+    for begin, stop in said:
         begin, stop = max(begin, at), min(stop, end)
         if begin < stop:
             parts += [ReadPart(at, begin, False), ReadPart(begin, stop, True)]

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from workbench.analysis.verdicts import Verdict, facts_of_player, verdict
+from workbench.replay.alignment import Alignment
 from workbench.replay.lines import LineSource, Tail
 from workbench.replay.player import Player
 
@@ -30,10 +31,19 @@ class OpenTape:
         self._grew_at = 0.0  # on the clock of this process
         self._judged_at = 0.0
         self.judged_steps = -1  # so many steps had been made when the verdict was given
+        self._alignment: Alignment | None = None
 
     @property
     def player(self) -> Player | None:
         return self.source.player if self.source is not None else None
+
+    @property
+    def alignment(self) -> Alignment | None:
+        """Its rows side by side."""
+        player = self.player
+        if self._alignment is None or self._alignment.player is not player:
+            self._alignment = Alignment(player) if player is not None else None
+        return self._alignment
 
     @property
     def path(self) -> Path | None:
@@ -71,6 +81,8 @@ class OpenTape:
             if self.source.advance(seconds) and self.read_once:
                 self._grew_at = time.monotonic()
             self.read_once = self.read_once or not self.source.behind
+            if (alignment := self.alignment) is not None:
+                alignment.catch_up()
 
     async def load(self) -> None:
         """What is left to be read, a slice at a time; keys and frames come in between."""

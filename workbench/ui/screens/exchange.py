@@ -30,10 +30,11 @@ from workbench.ui.screens.detail import DetailScreen, DifferenceScreen, WhyScree
 from workbench.ui.screens.request import RequestScreen, Resent
 from workbench.ui.screens.table import TableScreen
 from workbench.ui.screens.view import HelpScreen, files_of
-from workbench.ui.widgets.bars import PLACE, SEARCH, PaneTabs, PromptBar, Question
+from workbench.ui.widgets.bars import PLACE, ROWS, SEARCH, PaneTabs, PromptBar, Question
 from workbench.ui.widgets.exchangeview import ExchangeView
 from workbench.ui.widgets.rowpane import RowPane
 from workbench.ui.widgets.search import PaneSearch
+from workbench.ui.widgets.tapepane import TapePane
 
 _WIDE, _MIDDLE = 160, 100
 
@@ -391,6 +392,12 @@ class ExchangeScreen(Screen[None]):
     def on_prompt_bar_closed(self, event: PromptBar.Closed) -> None:
         event.stop()
         self.look_at(self._asked_in)
+
+    def on_tape_pane_asked(self, event: TapePane.Asked) -> None:
+        """Which rows are wanted; for all else the view needs no words."""
+        event.stop()
+        wanted = self.view.arrangement.wanted
+        self.ask(ROWS, self.view.filter_rows, wanted.text if wanted is not None else "")
 
     # -- searching
 

@@ -81,6 +81,7 @@ SEARCH = Question("/ ", "text in this pane; enter finds it, n and N go on")
 PLACE = Question("files go to ", "a folder for this and all further files; enter takes it")
 NOTE = Question("note ", "what is to be remembered about this exchange; enter keeps it")
 FILTER = Question("filter ", 'tool:bash since:2h verdict:leak model:qwen finding:unclos* text:"…" -has:mark')
+ROWS = Question("rows ", "transitions findings markup deltas calls held call:2 -prose -data; empty shows all")
 
 
 class PlainInput(Input):

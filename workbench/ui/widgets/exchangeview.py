@@ -13,13 +13,15 @@ from textual.worker import Worker
 from workbench.analysis.verdicts import proof
 from workbench.library.summary import started_of
 from workbench.replay.lines import LineSource
-from workbench.replay.links import Highlight, highlight_of, linked
+from workbench.replay.links import Highlight, linked
 from workbench.replay.player import Pane, Player
 from workbench.text import counted, date_and_time
 from workbench.ui.opentape import OpenTape
+from workbench.ui.widgets.arrangement import Arrangement, habits_of
 from workbench.ui.widgets.bars import VerdictBar
-from workbench.ui.widgets.panes import ClientPane, MachinePane, TapePane, UpstreamPane, alarm
+from workbench.ui.widgets.panes import ClientPane, MachinePane, UpstreamPane, alarm
 from workbench.ui.widgets.rowpane import RowPane
+from workbench.ui.widgets.tapepane import TapePane
 
 _FRAME = 1 / 20
 LOADING_FRAMES = 4  # of which one is drawn while a long tape is read
@@ -36,6 +38,7 @@ class ExchangeView(Vertical):
         self.prove = False  # go to the proof as soon as there is one
         self.bar = VerdictBar()
         self.panes: tuple[TapePane, ...] = (UpstreamPane(), MachinePane(), ClientPane())
+        self.arrangement = Arrangement(self.panes)
         self._drawn: tuple[object, ...] = ()  # the progress of the tape that is on the screen
         self._frames = 0
         self._loader: Worker[None] | None = None
@@ -46,6 +49,7 @@ class ExchangeView(Vertical):
             yield from self.panes
 
     def on_mount(self) -> None:
+        self.arrangement.use(habits_of(self.app))
         self.set_interval(_FRAME, self._frame)
 
     @property
@@ -61,10 +65,15 @@ class ExchangeView(Vertical):
 
     def _show_first_rows(self) -> None:
         self._drawn = ()
-        for pane in self.panes:
-            pane.play(self.player, self.tape.at)
+        self._play()
         self._tell()
         self._keep_loading()
+
+    def _play(self) -> None:
+        """Another tape."""
+        self.arrangement.show(self.tape.alignment)
+        for pane in self.panes:
+            pane.play(self.player, self.tape.at)
 
     def _keep_loading(self) -> None:
         if self.tape.busy and (self._loader is None or self._loader.is_finished):
@@ -79,10 +88,12 @@ class ExchangeView(Vertical):
         """Read on and draw; never for long, so that a key press never waits."""
         tape, source = self.tape, self.tape.source
         self._frames += 1
+        self.arrangement.check()
         if source is None or (tape.busy and self._frames % LOADING_FRAMES):
             return
         if source.behind and self._drawn:
             self._tell()  # how far it is; its rows are drawn once they are all there
+            self.arrangement.catch_up()
             return
         if not source.behind:
             tape.read_on()
@@ -97,10 +108,10 @@ class ExchangeView(Vertical):
     def _show(self) -> None:
         """The rows that have come."""
         followed = False
+        if any(pane.player is not self.player for pane in self.panes):
+            self._play()
         for pane in self.panes:
-            if pane.player is not self.player:
-                pane.play(self.player, self.tape.at)
-            elif self.tape.at is None:
+            if self.tape.at is None:
                 followed |= pane.grown()
             self._subtitle(pane)
         if followed:  # the row whose bytes were highlighted is not the selected one any more
@@ -108,7 +119,8 @@ class ExchangeView(Vertical):
                 pane.highlight(Highlight())
 
     def _subtitle(self, pane: TapePane) -> None:
-        pane.say_below(f"{pane.count()}", pane.difference, f"{pane.fresh} new ↓" if pane.fresh else "")
+        new = f"{pane.fresh} new ↓" if pane.fresh else ""
+        pane.say_below(f"{pane.count()}", self.arrangement.words, pane.difference, new)
 
     # -- what is said of it
 
@@ -154,14 +166,37 @@ class ExchangeView(Vertical):
         player, pane = self.player, event.pane
         if player is None or not isinstance(pane, TapePane) or event.row >= pane.count():
             return  # another tape may have been opened meanwhile
-        common = highlight_of(player, player.item(pane.PANE, event.row))
+        common = pane.common
         for other in self.panes:
             other.highlight(common)
-            if other is not pane:
+            if other is not pane and other.scroll is not pane.scroll:
                 found = linked(player, pane.PANE, event.row, other.PANE)
                 if found is not None:
                     other.go_along(found, pane.follow)
             self._subtitle(other)
+
+    # -- laid out in another way
+
+    def on_tape_pane_asked(self, event: TapePane.Asked) -> None:
+        arrangement = self.arrangement
+        if event.what == "filter":
+            return  # the screen asks for words
+        event.stop()
+        if event.what == "align":
+            aligned = arrangement.align()
+            self.notify("cause beside effect" if aligned else "each pane scrolls by itself", timeout=2)
+        elif event.what == "all":
+            folds = arrangement.fold_all()
+            said = "long runs of prose and data are folded" if folds else "nothing is folded"
+            self.notify(said, timeout=2)
+        elif not arrangement.fold_run(event.pane):
+            self.notify("only runs of prose and data can be folded", timeout=2)
+
+    def filter_rows(self, text: str) -> None:
+        """Show only some kinds of rows; UserError when the words make no sense."""
+        self.arrangement.filter_by(text)
+        for pane in self.panes:
+            self._subtitle(pane)
 
     def pause(self) -> None:
         """Freeze the view, or let it go on."""

@@ -4,30 +4,29 @@ belong to the selected one are highlighted. And what needs attention right now: 
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from itertools import islice
 from typing import ClassVar
 
 import orjson
 from textual.binding import Binding, BindingType
-from textual.strip import Strip
 
-from transformer.records import Delta, Finding, Ranges, Transition
+from transformer.records import Delta, Event, Finding, Transition
 from workbench.analysis.explain.wording import awaited
-from workbench.analysis.variants.difference import ChangedRows
-from workbench.replay.channels import Channels
-from workbench.replay.links import Highlight
+from workbench.replay.alignment import EMPTY
+from workbench.replay.outline import Entry
 from workbench.replay.player import Held, Item, Pane, Player
-from workbench.replay.rowtext import ReadPart, decoded, line_text, read_parts
+from workbench.replay.rowtext import ReadPart, decoded, event_parts, line_text, read_parts
 from workbench.tape.format import Line
 from workbench.text import counted
-from workbench.ui.display import Pieces, look_of, sentence, sign_of
-from workbench.ui.widgets.rowpane import RowPane
+from workbench.ui.display import Pieces, look_of, sign_of
+from workbench.ui.widgets.tapepane import TapePane, joined_text
 
 # Every tag holds something back for a moment. From this on it matters.
 _LONG, _MANY = 2.0, 500  # seconds, characters
-_INDENT = 2  # cells before what is opened
+_PREVIEW = 200  # characters of what is folded
+_ROOMY = 60  # cells; a narrower pane does without the sizes of reads
 
 
 def alarm(player: Player, paused_at: int | None, running: bool = True, idle: float = 0.0) -> str:
@@ -59,161 +58,6 @@ def waiting_for(player: Player, held: Held) -> str:
 
 
 _SILENT = 1.0  # seconds without a read
-CALLS = 6  # colours for calls, then they begin again
-
-
-class TapePane(RowPane):
-    """Shows the player's rows up to `step`; None means up to now."""
-
-    PANE: ClassVar[Pane]
-
-    def __init__(self) -> None:
-        super().__init__(id=self.NAME.lower(), classes="rowpane tapepane")
-        self.player: Player | None = None
-        self.step: int | None = None
-        self.changed: ChangedRows | None = None  # against another tape, when this is a variant of it
-        self._channels: Channels | None = None  # the texts that rows make together, once searched
-        self._common = Highlight()  # what the row that is selected in some pane has in common with others
-        self.border_title = self.NAME
-
-    def play(self, player: Player | None, step: int | None = None) -> None:
-        """Show another tape, all of it or up to a step."""
-        self.player, self._common, self.step, self.changed = player, Highlight(), step, None
-        self.top, self.follow, self._known = 0, True, 0
-        self.set_reactive(RowPane.cursor, -1)
-        self.grown()
-
-    @property
-    def highlighted(self) -> Ranges:
-        """Upstream bytes of the row that is selected in some pane."""
-        return self._common.ranges
-
-    def highlight(self, common: Highlight) -> None:
-        """Mark what belongs to the row that is selected in some pane."""
-        if common != self._common:
-            self._common = common
-            self.show()  # it is marked in what is opened, too
-
-    def go_along(self, row: int, follow: bool) -> None:
-        """Select what belongs to the selected row of another pane; that one decides whether to follow.
-
-        The last row of this pane may belong to a row that is not the last of its own: following from there
-        would tear the two apart.
-        """
-        if row < self.count():
-            self._select(row, follow)
-
-    def stand(self, step: int, row: int | None) -> None:
-        """Show what was known at a step, with this row selected, or else the last one."""
-        self.step = step
-        count = self.count()
-        chosen = count - 1 if row is None or row >= count else row
-        self._known = count
-        self._select(chosen, follow=True)  # in a replay no rows come that could be missed
-
-    def scroll_rows(self, by: int) -> None:
-        """Turning the wheel further at the end means: follow what comes."""
-        top = self.top
-        super().scroll_rows(by)
-        if by > 0 and self.top == top and self.count() > self.size.height:
-            self.go(self.count() - 1)
-
-    # -- rows
-
-    def count(self) -> int:
-        if self.player is None:
-            return 0
-        rows = self.player.rows(self.PANE)
-        return len(rows) if self.step is None else rows.known_at(self.step)
-
-    def item(self, row: int) -> Item:
-        assert self.player is not None
-        return self.player.item(self.PANE, row)
-
-    def is_highlighted(self, item: Item) -> bool:
-        assert self.player is not None
-        return self._common.falls_on(self.player, item)
-
-    @property
-    def difference(self) -> str:
-        """What is different from the original, in a few words."""
-        if self.changed is None:
-            return ""
-        gone = f", {self.changed.vanished} gone" if self.changed.vanished else ""
-        return f"{self.changed.count} changed{gone}"
-
-    def mark_changed(self, changed: ChangedRows) -> None:
-        """This is a variant; these of its rows are not in the original."""
-        self.changed = changed
-        self.show()
-
-    def draw(self, row: int, width: int) -> Strip:
-        item = self.item(row)
-        pieces = [*self.head(item), *self.pieces(item)]
-        if self.changed is not None:
-            sign = "±" if row in self.changed else " "
-            pieces = [(sign, "warning"), *pieces]
-        strip = self.line(pieces, width)
-        chosen = row == self.cursor and self.has_focus
-        return strip.apply_style(self.look("related")) if not chosen and self.is_highlighted(item) else strip
-
-    def opened(self, row: int, width: int, most: int) -> list[Strip]:
-        item = self.item(row)
-        plain, room = self.look("plain"), width - _INDENT
-        lines = sentence(self.remark(item), plain, room, most, plain) if self.remark(item) else []
-        pieces = self.details(item)
-        if pieces and len(lines) < most:
-            lines += self.lines(pieces, room, most - len(lines))
-        return [Strip.join((self.line([], _INDENT), line)) for line in lines]
-
-    def text(self, row: int) -> str:
-        item = self.item(row)
-        return _joined([*self.head(item), *self.pieces(item)])
-
-    def searched(self, row: int) -> str:
-        """Without the columns of numbers; with the sentence that is shown when the row is selected."""
-        item = self.item(row)
-        return f"{_joined(self.pieces(item))}\n{self.remark(item)}"
-
-    @property
-    def shows(self) -> object:
-        return self.player
-
-    def joined(self, pattern: re.Pattern[str]) -> Iterator[tuple[int, int] | None]:
-        player = self.player
-        if player is None:
-            return iter(())
-        if self._channels is None or self._channels.player is not player:
-            self._channels = Channels(player)
-        return self._channels.matches(pattern, self.PANE)
-
-    # -- for subclasses
-
-    def head(self, item: Item) -> Pieces:
-        """The columns before a row: which call it belongs to, its number, its time."""
-        raise NotImplementedError
-
-    def pieces(self, item: Item) -> Pieces:
-        """A row as one line."""
-        raise NotImplementedError
-
-    def details(self, item: Item) -> Pieces:
-        """All of a row, where one line is too short for it."""
-        return []
-
-    def remark(self, item: Item) -> str:
-        """A sentence about the row."""
-        return ""
-
-    # -- shared looks
-
-    def call_bar(self, call: int | None) -> tuple[str, str]:
-        """Which call a row belongs to: a colour, and its number, counted from 1, for those who see none."""
-        return ("   ", "plain") if call is None else (f"{call + 1:2}▌", f"call-{call % CALLS}")
-
-    def clock(self, item: Item) -> tuple[str, str]:
-        assert self.player is not None
-        return f"{self.player.time(item):8.3f} ", "dim"
 
 
 class UpstreamPane(TapePane):
@@ -245,6 +89,81 @@ class UpstreamPane(TapePane):
             (f"{end - start:5} ", "dim"),
         ]
 
+    # -- the events of a read that brought several
+
+    def item_on(self, line: int, row: int) -> Item:
+        assert self.player is not None and self.scroll.alignment is not None
+        return self.player.event(self.scroll.alignment.events[line]) or self.item(row)
+
+    def head_on(self, line: int, item: Item) -> Pieces:
+        """A narrow pane has no room for sizes; after the first event of a read its time is not said again."""
+        player, alignment = self.player, self.scroll.alignment
+        assert player is not None and alignment is not None
+        row = alignment.cells[self.PANE][line]
+        read, number = self.item(row), alignment.events[line]
+        if not isinstance(read, int):
+            return [(" " * 9, "plain"), self.clock(read)]
+        first = line == alignment.line_of[self.PANE][row]
+        start, end = alignment.range_of(line)
+        return [
+            self.call_bar(player.call_of(number, self.step) if number != EMPTY else self._call(read)),
+            (f"{read + 1:5} " if first else " " * 6, "number"),
+            self.clock(read) if first else (" " * 9, "plain"),
+            (f"{end - start:5} " if self.size.width >= _ROOMY else "", "dim"),
+        ]
+
+    def pieces_on(self, line: int, item: Item) -> Pieces:
+        parts = self._parts_on(line, item)
+        if parts is None:
+            return self.pieces(item)
+        look = "dim" if self._is_waiting(line) else ""
+        if not self.exact and any(part.says for part in parts):
+            pieces = [piece for part in parts for piece in self._short(part)]
+        else:
+            pieces = [piece for part in parts for piece in self._marked(part)]
+        return [(text, look or its) for text, its in pieces]
+
+    def details_on(self, line: int, item: Item, cut: bool) -> Pieces:
+        """All of the bytes, where somebody looks at them."""
+        if not self.has_focus:
+            return []
+        parts = self._parts_on(line, item)
+        if parts is None:
+            return self.details(item)
+        return [piece for part in parts for piece in self._marked(part)]
+
+    def _parts_on(self, line: int, item: Item) -> list[ReadPart] | None:
+        """Of the event that stands there; None: the whole read does."""
+        alignment = self.scroll.alignment
+        assert alignment is not None
+        if alignment.events[line] == EMPTY:
+            return None
+        start, end = alignment.range_of(line)
+        return event_parts(item, start, end) if isinstance(item, Event) else [ReadPart(start, end, False)]
+
+    def _is_waiting(self, line: int) -> bool:
+        """In a replay: it has come, but the parser has not got there yet."""
+        player, alignment, step = self.player, self.scroll.alignment, self.step
+        if step is None or step < 0 or player is None or alignment is None:
+            return False
+        pane, row = player.place(step)
+        return line > alignment.line_of[pane][row]
+
+    def fold_pieces(self, entry: Entry, first: int, end: int) -> Pieces:
+        player, alignment = self.player, self.scroll.alignment
+        assert player is not None and alignment is not None
+        levels = bisect_left(alignment.levels, entry.end) - bisect_left(alignment.levels, entry.start)
+        start, last = self.bytes_of_fold(alignment, entry)[0]
+        what = counted(end - first, "read") if end - first >= levels else counted(levels, "event")
+        return [
+            ("   ", "plain"),
+            ("▸ ", "info"),
+            (what, "number"),
+            (f", {counted(last - start, 'byte')}", "dim"),
+        ]
+
+    # -- a whole read
+
     def pieces(self, item: Item) -> Pieces:
         assert self.player is not None
         if isinstance(item, Line):
@@ -263,7 +182,7 @@ class UpstreamPane(TapePane):
         """A read exactly as it came."""
         assert self.player is not None
         item = self.item(row)
-        return decoded(self.player.read(item)) if isinstance(item, int) else _joined(self.pieces(item))
+        return decoded(self.player.read(item)) if isinstance(item, int) else joined_text(self.pieces(item))
 
     def whole(self) -> bytes | None:
         """All that upstream sent, to the byte: it can be replayed."""
@@ -342,8 +261,22 @@ class MachinePane(TapePane):
     def copied(self, row: int) -> str:
         """A move with its reason; a finding says all there is to say."""
         item = self.item(row)
-        said = _joined(self.pieces(item)).strip()
+        said = joined_text(self.pieces(item)).strip()
         return f"{said}\n{self.remark(item)}" if isinstance(item, Transition) else said
+
+    def fold_pieces(self, entry: Entry, first: int, end: int) -> Pieces:
+        rows = (self.item(row) for row in range(first, end))
+        moves = [item for item in islice(rows, _PREVIEW) if isinstance(item, Transition)]
+        if not moves:
+            return []
+        return [
+            self.call_bar(moves[-1].call),
+            ("▸ ", "info"),
+            (f"{moves[-1].state} ", "dim"),
+            (f"{moves[-1].rule} ", "info"),
+            (f"×{end - first:,} ", "number"),
+            (_preview(move.text for move in moves), "plain"),
+        ]
 
     def _step(self, step: Transition) -> Pieces:
         stays = step.state == step.to
@@ -379,6 +312,26 @@ class ClientPane(TapePane):
     def head(self, item: Item) -> Pieces:
         return [self.call_bar(item.call if isinstance(item, Delta) else None), self.clock(item)]
 
+    def head_on(self, line: int, item: Item) -> Pieces:
+        """Where what it comes from stands beside it, the time is said there."""
+        if self.scroll.shared and isinstance(item, Delta):
+            return self.head(item)[:1]
+        return self.head(item)
+
+    def fold_pieces(self, entry: Entry, first: int, end: int) -> Pieces:
+        items = [self.item(row) for row in range(first, min(end, first + _PREVIEW))]
+        if not items:
+            return []
+        deltas = [item for item in items if isinstance(item, Delta)]
+        kind, call = (deltas[-1].kind, deltas[-1].call) if deltas else (self._what(), None)
+        return [
+            self.call_bar(call),
+            ("▸ ", "info"),
+            (f"{kind} ", "dim"),
+            (f"×{end - first:,} ", "number"),
+            (_preview(delta.text for delta in deltas), "plain"),
+        ]
+
     def pieces(self, item: Item) -> Pieces:
         if isinstance(item, Delta):
             return self._delta(item)
@@ -388,7 +341,7 @@ class ClientPane(TapePane):
     def copied(self, row: int) -> str:
         """The text that the client got, exactly; where there is none, what the row says."""
         item = self.item(row)
-        return _joined(self.details(item)) or _joined(self.pieces(item)).strip()
+        return joined_text(self.details(item)) or joined_text(self.pieces(item)).strip()
 
     def details(self, item: Item) -> Pieces:
         if isinstance(item, Delta) and item.text:
@@ -438,8 +391,9 @@ class ClientPane(TapePane):
         return "message" if self.player is not None and self.player.mode == "message" else "bytes"
 
 
-def _joined(pieces: Pieces) -> str:
-    return "".join(text for text, _ in pieces)
+def _preview(texts: Iterable[str]) -> str:
+    """The beginning of what is folded."""
+    return "".join(texts)[:_PREVIEW]
 
 
 def _message(data: bytes) -> str:

@@ -20,8 +20,9 @@ from workbench.text import counted
 from workbench.ui.replaymodel import Compared, Moved, Opened, ReplayMessage, ReplayModel, StatusChanged
 from workbench.ui.widgets.bars import PositionBar, Signs
 from workbench.ui.widgets.exchangeview import LOADING_FRAMES, ExchangeView
-from workbench.ui.widgets.panes import TapePane, matters
+from workbench.ui.widgets.panes import matters
 from workbench.ui.widgets.rowpane import RowPane
+from workbench.ui.widgets.tapepane import TapePane
 
 _LABEL = 11  # cells
 _MOST = 2_000  # lines of one text: what came before them can be seen by stepping back
@@ -167,14 +168,28 @@ class ReplayView(ExchangeView):
             common = Highlight(((byte, byte + 1),))
         else:
             common = highlight_of(player, player.item(where, row)) if where is not None else Highlight()
+        if any(pane.player is not player for pane in self.panes):
+            self._play()
+        self._stand(player, step, where, row)
         for pane in self.panes:
-            if pane.player is not player:
-                pane.play(player, step)
-            pane.stand(step, self._row_of(player, pane, where, row))
             pane.highlight(common)
             self._point_at(pane, pane.PANE is where)
             self._subtitle(pane)
         self.tell_position()
+
+    def _stand(self, player: Player, step: int, where: Pane | None, row: int) -> None:
+        """Select the row of the step: side by side it is one line, else there is one in each pane."""
+        for pane in self.panes:
+            pane.step = step
+        shared = self.panes[0].scroll
+        if shared.shared:
+            alignment = shared.alignment
+            assert alignment is not None
+            alignment.catch_up()
+            shared.select(alignment.line_of[where][row] if where is not None else -1, follow=True)
+            return
+        for pane in self.panes:
+            pane.stand(step, self._row_of(player, pane, where, row))
 
     def _row_of(self, player: Player, pane: TapePane, where: Pane | None, row: int) -> int | None:
         """The row of a pane that belongs to the one that just came; what it leads to is still to come."""

@@ -111,6 +111,28 @@ class RowPane(Widget, can_focus=True):
         """One row as one line."""
         raise NotImplementedError
 
+    # A pane may fold rows, or leave lines empty. Its lines then are others than its rows.
+
+    def extent(self) -> int:
+        """How many lines there are now."""
+        return self.count()
+
+    @property
+    def selected_line(self) -> int:
+        """The line that is selected."""
+        return min(self.cursor, self.count() - 1)
+
+    def go_to_line(self, line: int) -> None:
+        """Select what stands on a line."""
+        self.go(line)
+
+    def draw_line(self, line: int, width: int) -> Strip:
+        return self.draw(line, width)
+
+    def open_line(self, line: int, width: int, most: int) -> list[Strip]:
+        """What is shown below a line while it is selected."""
+        return self.opened(line, width, most)
+
     def opened(self, row: int, width: int, most: int) -> list[Strip]:
         """More lines for the selected row, below it; none where one line says it all."""
         return []
@@ -238,31 +260,31 @@ class RowPane(Widget, can_focus=True):
 
     def _arrange(self) -> None:
         """Which row is on which line; the selected one stays in sight, opened as far as there is room."""
-        height, width, count = self.room, self.size.width - 1, self.count()
+        height, width, count = self.room, self.size.width - 1, self.extent()
         if height <= 0 or width <= 0 or not count:
             self._layout_of, self._open = [], []
             return
-        cursor = min(self.cursor, count - 1)
-        self._open = self.opened(cursor, width, max(0, height // 2)) if cursor >= 0 else []
-        self._keep_in_sight(cursor, height, count)
-        lines: list[tuple[int, int]] = []
-        row = self.top
-        while len(lines) < height and row < count:
-            lines.append((row, 0))
-            if row == cursor:
-                lines += [(row, line + 1) for line in range(len(self._open))]
-            row += 1
-        self._layout_of = lines[:height]
+        place = self.selected_line
+        self._open = self.open_line(place, width, max(0, height // 2)) if place >= 0 else []
+        self._place_lines(place, len(self._open), height, count)
 
-    def _keep_in_sight(self, cursor: int, height: int, count: int) -> None:
-        extra = len(self._open)
-        if cursor >= 0:
-            lead = self.lead(cursor) if height > extra + 1 else 0
-            if cursor - lead < self.top:
-                self.top = cursor - lead
-            elif cursor + extra >= self.top + height:
-                self.top = cursor + extra - height + 1
+    def _place_lines(self, place: int, extra: int, height: int, count: int) -> None:
+        """`extra`: so many lines are shown below the selected one."""
+        if place >= 0:
+            lead = self.lead(place) if height > extra + 1 else 0
+            if place - lead < self.top:
+                self.top = place - lead
+            elif place + extra >= self.top + height:
+                self.top = place + extra - height + 1
         self.top = max(0, min(self.top, count + extra - height))
+        lines: list[tuple[int, int]] = []
+        at = self.top
+        while len(lines) < height and at < count:
+            lines.append((at, 0))
+            if at == place:
+                lines += [(at, line + 1) for line in range(extra)]
+            at += 1
+        self._layout_of = lines[:height]
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width - 1
@@ -272,14 +294,18 @@ class RowPane(Widget, can_focus=True):
         if y >= len(self._layout_of):
             strip = self.line([(f" {self.empty if y == 0 else ''}", "dim")], width)
         else:
-            row, line = self._layout_of[y]
-            strip = self._open[line - 1] if line else self._drawn(row, width)
+            at, below = self._layout_of[y]
+            strip = self._opened_line(below, width) if below else self._drawn(at, width)
             strip = self._selected(strip, y).apply_offsets(0, y)
         return Strip([*strip, Segment(self._bar(y), self.look("bar"))], width + 1).apply_style(self._ground)
 
-    def _drawn(self, row: int, width: int) -> Strip:
-        strip = self.draw(row, width)
-        if row != self.cursor:
+    def _opened_line(self, below: int, width: int) -> Strip:
+        """One of the lines below the selected one."""
+        return self._open[below - 1] if below <= len(self._open) else self.line([], width)
+
+    def _drawn(self, line: int, width: int) -> Strip:
+        strip = self.draw_line(line, width)
+        if line != self.selected_line:
             return strip
         if self.has_focus:
             # All of it in one colour: whatever else is in the row was not chosen for this background.
@@ -288,7 +314,7 @@ class RowPane(Widget, can_focus=True):
 
     def _bar(self, y: int) -> str:
         """A scroll bar of our own: where we are, and how much there is."""
-        count, height = self.count(), self.room
+        count, height = self.extent(), self.room
         if count <= height:
             return " "
         size = max(1, height * height // count)
@@ -311,7 +337,8 @@ class RowPane(Widget, can_focus=True):
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         width = self.size.width - 1
         lines = [
-            (self._open[line - 1] if line else self.draw(row, width)).text for row, line in self._layout_of
+            (self._opened_line(below, width) if below else self.draw_line(at, width)).text
+            for at, below in self._layout_of
         ]
         return selection.extract("\n".join(line.rstrip() for line in lines)), "\n"
 
@@ -360,21 +387,27 @@ class RowPane(Widget, can_focus=True):
 
     def scroll_rows(self, by: int) -> None:
         """Look elsewhere; the selected row comes along only as far as it has to."""
-        height, lines = self.room, self.count() + len(self._open)
+        height = self.room
+        lines = self.extent() + self.below(self.selected_line)
         top = max(0, min(self.top + by, lines - height))
         if top != self.top:
             self.top = top
-            self.go(self._nearest_in_sight(top, height))
+            self.go_to_line(self._nearest_in_sight(top, height))
 
     def _nearest_in_sight(self, top: int, height: int) -> int:
-        """The row nearest to the selected one that can be seen, opened, without scrolling."""
-        row = max(top, min(self.cursor, top + height - 1))
-        room, width = max(0, height // 2), self.size.width - 1
-        while row > top and row + len(self.opened(row, width, room)) >= top + height:
-            row -= 1
-        return row
+        """The line nearest to the selected one that can be seen, opened, without scrolling."""
+        line = max(top, min(self.selected_line, top + height - 1))
+        while line > top and line + self.below(line) >= top + height:
+            line -= 1
+        return line
 
-    def row_at(self, y: int) -> int | None:
+    def below(self, line: int) -> int:
+        """How many lines are shown below one while it is selected."""
+        return (
+            len(self.open_line(line, self.size.width - 1, max(0, self.room // 2))) if line >= 0 else 0
+        )
+
+    def line_at(self, y: int) -> int | None:
         return self._layout_of[y][0] if 0 <= y < len(self._layout_of) else None
 
     def _on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
@@ -394,13 +427,17 @@ class RowPane(Widget, can_focus=True):
             self.click_head(offset.x)
             return
         if offset.x >= self.size.width - 1:
-            self.go(y * self.count() // max(1, self.room))
+            self.go_to_line(y * self.extent() // max(1, self.room))
             return
-        row = self.row_at(y)
-        if row is not None:
-            self.go(row)
+        line = self.line_at(y)
+        if line is not None:
+            self.click_line(line)
             if event.chain > 1:
-                self.post_message(self.Opened(self, row))
+                self.post_message(self.Opened(self, self.cursor))
+
+    def click_line(self, line: int) -> None:
+        """A line was clicked."""
+        self.go_to_line(line)
 
     def _on_resize(self, event: events.Resize) -> None:
         self.show()

@@ -15,7 +15,7 @@ from workbench.replay.player import Pane
 from workbench.ui.screens.detail import WhyScreen
 from workbench.ui.screens.replay import ReplayScreen
 from workbench.ui.screens.stream import StreamScreen
-from workbench.ui.widgets.panes import TapePane
+from workbench.ui.widgets.tapepane import TapePane
 
 
 @pytest.fixture(scope="module")

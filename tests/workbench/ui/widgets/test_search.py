@@ -14,10 +14,11 @@ from tests.support.tapes import CALL, TOOLS
 from tests.support.views import played, write_tape
 from workbench.replay.player import Pane, Player
 from workbench.tape.format import make_header
-from workbench.ui.widgets.panes import ClientPane, MachinePane, TapePane, UpstreamPane
+from workbench.ui.widgets.panes import ClientPane, MachinePane, UpstreamPane
 from workbench.ui.widgets.payload import JsonText
 from workbench.ui.widgets.rowpane import RowPane
 from workbench.ui.widgets.search import PaneSearch, pattern_of
+from workbench.ui.widgets.tapepane import TapePane
 
 
 def chunk(text: str) -> bytes:
