@@ -86,6 +86,12 @@ class Alignment(RowIndex):
 
     # -- what was known
 
+    def catch_up_to(self, step: int) -> None:
+        """Look at the rows up to a step, and at those that come from the same read."""
+        last = min(self.player.worked_after(step), self.player.steps - 1)
+        if self.known <= last:
+            self.catch_up(last + 1 - self.known)
+
     def lines_at(self, upstream: int, machine: int, client: int) -> int:
         """How many lines there are when each pane has so many rows."""
         ends = self._ends

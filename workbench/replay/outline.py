@@ -281,7 +281,7 @@ class Shown:
             return
         first, last = (self.outline.place_of(one) for one in self.outline.alignment.level_of(line))
         start, end = self._starts[at], self._ends[at]
-        pieces = [piece for piece in ((start, first), (last, end)) if piece[1] - piece[0] > 1]
+        pieces = [piece for piece in ((start, first), (last, end)) if piece[1] - piece[0] >= _FEWEST]
         self._starts[at : at + 1] = array("q", [piece[0] for piece in pieces])
         self._ends[at : at + 1] = array("q", [piece[1] for piece in pieces])
 

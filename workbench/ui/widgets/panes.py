@@ -89,6 +89,11 @@ class UpstreamPane(TapePane):
             (f"{end - start:5} ", "dim"),
         ]
 
+    @property
+    def _number_width(self) -> int:
+        """No wider than it has to be."""
+        return max(3, len(str(self.player.reads))) if self.player is not None else 3
+
     # -- the events of a read that brought several
 
     def item_on(self, line: int, row: int) -> Item:
@@ -102,13 +107,15 @@ class UpstreamPane(TapePane):
         row = alignment.cells[self.PANE][line]
         read, number = self.item(row), alignment.events[line]
         if not isinstance(read, int):
-            return [(" " * 9, "plain"), self.clock(read)]
+            return [(" " * (self._number_width + 4), "plain"), self.clock(read)]
         first = line == alignment.line_of[self.PANE][row]
         start, end = alignment.range_of(line)
+        width, clock = self._number_width, self.clock(read)
+        event = f"event {number + 1}" if number >= 0 else "rest"
         return [
             self.call_bar(player.call_of(number, self.step) if number != EMPTY else self._call(read)),
-            (f"{read + 1:5} " if first else " " * 6, "number"),
-            self.clock(read) if first else (" " * 9, "plain"),
+            (f"{read + 1:{width}} ", "number") if first else (event.rjust(width + len(clock[0])), "dim"),
+            clock if first else (" ", "plain"),
             (f"{end - start:5} " if self.size.width >= _ROOMY else "", "dim"),
         ]
 

@@ -185,7 +185,7 @@ class ReplayView(ExchangeView):
         if shared.shared:
             alignment = shared.alignment
             assert alignment is not None
-            alignment.catch_up()
+            alignment.catch_up_to(step)
             shared.select(alignment.line_of[where][row] if where is not None else -1, follow=True)
             return
         for pane in self.panes:

@@ -42,6 +42,7 @@ class RowPane(Widget, can_focus=True):
     DEFAULT_CLASSES = "rowpane"
     NAME: ClassVar[str] = ""  # in a list of the parts of a screen
     HEAD: ClassVar[int] = 0  # lines above the rows that do not scroll
+    MARGIN: ClassVar[int] = 0  # lines that stay in sight below the selected row
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "move(1)", "Down", id="row.down", show=False, tooltip="The next row"),
         Binding("up,k", "move(-1)", "Up", id="row.up", show=False, tooltip="The previous row"),
@@ -274,8 +275,8 @@ class RowPane(Widget, can_focus=True):
             lead = self.lead(place) if height > extra + 1 else 0
             if place - lead < self.top:
                 self.top = place - lead
-            elif place + extra >= self.top + height:
-                self.top = place + extra - height + 1
+            elif (last := place + extra + self._margin(height, extra)) >= self.top + height:
+                self.top = last - height + 1
         self.top = max(0, min(self.top, count + extra - height))
         lines: list[tuple[int, int]] = []
         at = self.top
@@ -285,6 +286,9 @@ class RowPane(Widget, can_focus=True):
                 lines += [(at, line + 1) for line in range(extra)]
             at += 1
         self._layout_of = lines[:height]
+
+    def _margin(self, height: int, extra: int) -> int:
+        return max(0, min(self.MARGIN, (height - extra) // 4))
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width - 1
@@ -397,9 +401,14 @@ class RowPane(Widget, can_focus=True):
     def _nearest_in_sight(self, top: int, height: int) -> int:
         """The line nearest to the selected one that can be seen, opened, without scrolling."""
         line = max(top, min(self.selected_line, top + height - 1))
-        while line > top and line + self.below(line) >= top + height:
+        while line > top and self._end_of(line, height) >= top + height:
             line -= 1
         return line
+
+    def _end_of(self, line: int, height: int) -> int:
+        """The last line that is to be seen with one that is selected."""
+        below = self.below(line)
+        return min(line + below + self._margin(height, below), self.extent() - 1 + below)
 
     def below(self, line: int) -> int:
         """How many lines are shown below one while it is selected."""

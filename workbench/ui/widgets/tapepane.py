@@ -68,7 +68,11 @@ class LineScroll:
         outline = self.outline
         if outline is None:
             return None
-        outline.alignment.catch_up()
+        step = self.panes[0].step
+        if step is None:
+            outline.alignment.catch_up()
+        else:
+            outline.alignment.catch_up_to(step)
         outline.catch_up()
         known = self._known(outline.alignment)
         selected = None if self.on_fold or self.line < 0 else self.line
@@ -164,6 +168,7 @@ class TapePane(RowPane):
     """Shows the player's rows up to `step`; None means up to now."""
 
     PANE: ClassVar[Pane]
+    MARGIN = 3  # what comes after the selected row is seen, too
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "unfold", "Unfold", id="rows.unfold", show=False,
                 tooltip="Show the rows that are folded here"),
@@ -271,7 +276,7 @@ class TapePane(RowPane):
         self.scroll.arrange()
         return super().line_at(y)
 
-    def room(self, line: int) -> int:
+    def below(self, line: int) -> int:
         return max(len(self.scroll.opened_in(pane, line)) for pane in self.scroll.panes)
 
     # -- selecting
@@ -286,19 +291,15 @@ class TapePane(RowPane):
             self.post_message(self.Moved(self, row))
 
     def _select(self, row: int, follow: bool) -> None:
-        alignment = self._caught_up()
-        if alignment is None:
+        alignment, player = self.scroll.alignment, self.player
+        if alignment is None or player is None:
             return
+        if row >= 0:
+            alignment.catch_up_to(player.rows(self.PANE).steps[row])
         line = alignment.line_of[self.PANE][row] if row >= 0 else -1
         if self.scroll.shared:  # what comes may be in other panes
             follow = follow and self.scroll.is_last(line)
         self.scroll.select(line, follow=follow)
-
-    def _caught_up(self) -> Alignment | None:
-        alignment = self.scroll.alignment
-        if alignment is not None:
-            alignment.catch_up()
-        return alignment
 
     def stand_at(self, line: int, follow: bool) -> None:
         """A line is selected: the row on it is, or else the last one before it."""
@@ -324,13 +325,13 @@ class TapePane(RowPane):
         return alignment.row_by(self.PANE, line, count)
 
     def grown(self) -> bool:
+        self.show()
         count = self.count()
         follows = self.follow and count > self._known
         self._known = count
         if follows:
             self.scroll.select_entry(self.extent() - 1)
             self.follow = True
-        self.show()
         return follows
 
     def go_along(self, row: int, follow: bool) -> None:
@@ -364,10 +365,14 @@ class TapePane(RowPane):
         self.go_to_line(self.selected_line + by * max(1, self.size.height - 2))
 
     def action_first(self) -> None:
-        self.go_to_line(0)
+        self.go_to_line(next((line for line in range(self.extent()) if self._has_row(line)), 0))
 
     def action_last(self) -> None:
         self.go_to_line(self.extent() - 1)
+
+    def _bar(self, y: int) -> str:
+        """Panes that scroll as one have one bar, after the last of them."""
+        return super()._bar(y) if self is self.scroll.panes[-1] else " "
 
     def _has_row(self, line: int) -> bool:
         alignment = self.scroll.alignment
@@ -577,7 +582,8 @@ class TapePane(RowPane):
 
     def clock(self, item: Item) -> tuple[str, str]:
         assert self.player is not None
-        return f"{self.player.time(item):8.3f} ", "dim"
+        width = len(f"{self.player.now:.3f}")  # no wider than it has to be
+        return f"{self.player.time(item):{width}.3f} ", "dim"
 
 
 def joined_text(pieces: Pieces) -> str:

@@ -324,7 +324,7 @@ async def test_a_click_on_the_words_goes_nowhere():
 
 async def test_an_opened_row_has_the_colours_of_the_theme():
     async with replaying(SAMPLE) as replay:
-        await replay.press(*["right"] * 8)
+        await replay.press(*["right"] * 8, "1")
         pane = replay.pane(Pane.UPSTREAM)
         replay.app.theme = "textual-light"
         await replay.press()
@@ -336,7 +336,7 @@ async def test_an_opened_row_has_the_colours_of_the_theme():
 
 async def test_the_bytes_of_a_step_are_lit_in_the_opened_row():
     async with replaying(SAMPLE) as replay:
-        await replay.press(*["right"] * 8)
+        await replay.press(*["right"] * 8, "1")
         pane = replay.pane(Pane.UPSTREAM)
         pieces = [piece for line in range(pane.size.height) for piece in pane.render_line(line)]
         seen = [piece.style for piece in pieces if "<path>" in piece.text and piece.style is not None]
