@@ -64,6 +64,7 @@ class OpenTape:
         source.advance(SLICE)
         self._grew_at = time.monotonic() - _age(self.path)
         self.read_once = not source.behind
+        self._align()
 
     @property
     def progress(self) -> tuple[object, ...]:
@@ -81,8 +82,12 @@ class OpenTape:
             if self.source.advance(seconds) and self.read_once:
                 self._grew_at = time.monotonic()
             self.read_once = self.read_once or not self.source.behind
-            if (alignment := self.alignment) is not None:
-                alignment.catch_up()
+            self._align()
+
+    def _align(self) -> None:
+        """Row by row as they come, so that no key has to wait for it."""
+        if (alignment := self.alignment) is not None:
+            alignment.catch_up()
 
     async def load(self) -> None:
         """What is left to be read, a slice at a time; keys and frames come in between."""

@@ -103,7 +103,9 @@ def steps_costs(reads: int) -> dict[tuple[Unit, int], int]:
     for unit in Unit:
         for way in (1, -1):
             replay = Replay(reads)
-            ReplayView(replay.model)
+            view = ReplayView(replay.model)
+            view.arrangement.show(replay.model.alignment)  # the lines are made while the tape is read
+            view.arrangement.catch_up()
             replay.model.at = replay.model.steps // 2
             found[unit, way] = calls_made(partial(replay.model.seek, unit, way))
     return found

@@ -124,12 +124,9 @@ class Arrangement:
     def _outline(self, pane: Pane | None) -> Outline | None:
         if self.alignment is None:
             return None
-        self.alignment.catch_up()
-        outline = Outline(
+        return Outline(
             self.alignment, pane=pane, wanted=self.wanted, folds=self.habits.folds, opened=self._opened
         )
-        outline.catch_up()
-        return outline
 
     # -- what the user wants
 

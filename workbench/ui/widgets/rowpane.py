@@ -412,9 +412,7 @@ class RowPane(Widget, can_focus=True):
 
     def below(self, line: int) -> int:
         """How many lines are shown below one while it is selected."""
-        return (
-            len(self.open_line(line, self.size.width - 1, max(0, self.room // 2))) if line >= 0 else 0
-        )
+        return len(self.open_line(line, self.size.width - 1, max(0, self.room // 2))) if line >= 0 else 0
 
     def line_at(self, y: int) -> int | None:
         return self._layout_of[y][0] if 0 <= y < len(self._layout_of) else None

@@ -1,6 +1,4 @@
-"""What the three panes of an exchange share: rows of a tape up to a step, on lines that several of them may have
-in common.
-"""
+"""The base of the three panes of an exchange: rows of a tape up to a step, on lines they may share."""
 
 from __future__ import annotations
 
