@@ -102,7 +102,9 @@ TIPS: Mapping[str, Tip] = {
     "session": Tip("A session's calls, each beside the result its tool gave.", "s shows the whole session."),
     "request": Tip("Left what the client sent, right what the model got.", "r shows the request."),
     "table": Tip("The dialect's table; the row that fired is lit.", "t shows the dialect as a table."),
-    "filter": Tip("Only these exchanges are listed; f with nothing shows all.", "f filters: try has:call"),
+    "filter": Tip(
+        "Only these exchanges are listed; f with nothing shows all.", "f in the list filters: try has:call"
+    ),
     "search": Tip("n and N go on while a search is open.", "/ searches, in any pane."),
     "zoom": Tip("z again brings the other panes back.", "z gives one pane all the room."),
     "help": Tip("Help is about the place where you are.", "? shows all keys."),

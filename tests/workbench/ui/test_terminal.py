@@ -136,7 +136,7 @@ def _bold(terminal: Terminal, text: str) -> bool:
 
 def _filter(terminal: Terminal) -> None:
     placeholder = "tool:bash since:2h"
-    terminal.press("f")
+    terminal.press("0", "f")
     terminal.wait_for(placeholder, "esc Close")
     terminal.write("dialekt:kimi-k2")
     terminal.press("enter")
