@@ -14,7 +14,7 @@ from tests.support.live import driving
 from workbench.replay.player import Pane
 from workbench.ui.app import WorkbenchApp
 from workbench.ui.screens.problem import running_answers
-from workbench.ui.widgets.panes import TapePane
+from workbench.ui.widgets.tapepane import TapePane
 
 
 @pytest.mark.parametrize("cover", [lambda: running_answers(1), CommandPalette], ids=["question", "palette"])
