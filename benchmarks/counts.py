@@ -3,7 +3,8 @@
     python -m benchmarks counts [--write]
 
 Counted are calls of functions (Python's and C's) and objects that stay, for a delta of prose and one of a
-value in every dialect, and calls for a request of a session. `benchmarks/budget.json` holds what was counted
+value in every dialect, calls for a request of a session, and what a screen pays for a read of a tape and for
+an exchange of a list. `benchmarks/budget.json` holds what was counted
 last; a test compares. A change that costs more on purpose writes the budget anew with --write.
 """
 
@@ -13,16 +14,21 @@ import argparse
 import gc
 import json
 import sys
+import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)
 
+from benchmarks import opening  # noqa: E402
 from benchmarks.request import request  # noqa: E402
 from benchmarks.transformer import WRITE, answer, events, measured, value  # noqa: E402
 from tests.support.cost import calls_made  # noqa: E402
 from transformer import StreamTransformer, transform_request  # noqa: E402
+from workbench.replay.lines import Tail  # noqa: E402
+from workbench.ui.widgets.exchanges import Catalogue  # noqa: E402
 
 BUDGET = ROOT / "benchmarks" / "budget.json"
 _DELTAS = 200
@@ -32,7 +38,7 @@ _SLACK = 1.1  # so much more is not worth a person's time
 def counted() -> dict[str, dict[str, float]]:
     """Everything that the budget is about."""
     found = {dialect: of_dialect(dialect) for dialect in measured()}
-    return found | {"request": {"calls": calls_of_request()}}
+    return found | {"request": {"calls": calls_of_request()}, "tape": of_tape(), "list": of_list()}
 
 
 def of_dialect(dialect: str) -> dict[str, float]:
@@ -51,6 +57,32 @@ def calls_of_request() -> float:
     transform_request(request(3), dialect="roo-xml", policy={"tools": "inject"})
     body = request(4)
     return calls_made(lambda: transform_request(body, dialect="roo-xml", policy={"tools": "inject"}))
+
+
+def of_tape() -> dict[str, float]:
+    """A read, what it led to and what was sent for it, on their way from the file to rows of the panes."""
+    found = {}
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "tape.jsonl"
+        for what, pieces in (("prose", opening.words()), ("a value", opening.long_value())):
+            opening.write_tape(path, pieces, reads=_DELTAS)
+            tail = Tail(path)
+            found[f"calls for a read of {what}"] = round(calls_made(partial(tail.advance, 60)) / _DELTAS, 1)
+        del tail
+        gc.collect()
+        blocks = sys.getallocatedblocks()
+        tail = Tail(path)
+        tail.advance(60)
+        gc.collect()
+        found["objects kept for a read"] = round((sys.getallocatedblocks() - blocks) / _DELTAS, 1)
+    return found
+
+
+def of_list() -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as name:
+        opening.write_exchanges(Path(name), _DELTAS)
+        catalogue = Catalogue(Path(name))
+        return {"calls for an exchange": round(calls_made(catalogue.poll) / _DELTAS, 1)}
 
 
 def over_budget(found: dict[str, dict[str, float]], budget: dict[str, dict[str, float]]) -> list[str]:

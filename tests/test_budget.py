@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.css.stylesheet import Stylesheet
+from textual.widget import Widget
 
-from benchmarks.counts import BUDGET, calls_of_request, of_dialect, over_budget
+from benchmarks.counts import BUDGET, calls_of_request, of_dialect, of_list, of_tape, over_budget
 from benchmarks.transformer import measured
+from tests.support.libraries import make_library
+from workbench.ui.app import WorkbenchApp
 
 STORED = json.loads(BUDGET.read_text(encoding="utf-8"))
 
 
 def test_the_budget_knows_every_dialect() -> None:
-    assert set(STORED) == {*measured(), "request"}
+    assert set(STORED) == {*measured(), "request", "tape", "list"}
 
 
 @pytest.mark.parametrize("dialect", ["roo-xml", "qwen3-coder", "kimi-k2", "hermes"])
@@ -23,6 +29,40 @@ def test_a_delta_costs_no_more_than_it_did(dialect: str) -> None:
 
 def test_a_request_costs_no_more_than_it_did() -> None:
     assert over_budget({"request": {"calls": calls_of_request()}}, STORED) == [], "see benchmarks/counts.py"
+
+
+def test_a_tape_and_a_list_cost_no_more_than_they_did() -> None:
+    assert over_budget({"tape": of_tape(), "list": of_list()}, STORED) == [], "see benchmarks/counts.py"
+
+
+async def test_going_to_another_pane_makes_nothing_and_asks_the_style_sheet_little(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the two, widgets and styles, the time of such a key press was made."""
+    made, styled = [], []
+    app = WorkbenchApp(make_library(tmp_path, ("roo-xml/unclosed-parameter",)))
+    async with app.run_test(size=(200, 50)) as pilot:
+        await pilot.pause()
+        await pilot.press("1", "2")
+        await pilot.pause()
+        make, style = Widget.__init__, Stylesheet.apply
+
+        def making(self: Widget, *args: Any, **options: Any) -> None:
+            made.append(type(self).__name__)
+            make(self, *args, **options)
+
+        def styling(self: Stylesheet, node: Any, **options: Any) -> None:
+            styled.append(node)
+            style(self, node, **options)
+
+        monkeypatch.setattr(Widget, "__init__", making)
+        monkeypatch.setattr(Stylesheet, "apply", styling)
+        await pilot.press("3")
+        await pilot.pause()
+        assert app.focused is not None and app.focused.id == "client"
+    assert made == []
+    # The pane that is left and the one that is gone to, with the looks of their rows.
+    assert len({id(node) for node in styled}) <= 80, len(styled)
 
 
 def test_more_than_the_budget_is_told() -> None:

@@ -14,6 +14,8 @@ from codecs import BOM_UTF8
 from datetime import datetime
 from typing import IO, Any, Literal
 
+import orjson
+
 from transformer.jsontext import begins_object, has_long_number, parse, parse_leniently
 
 # -- what can be shown
@@ -92,6 +94,11 @@ def json_object(data: bytes, errors: Literal["strict", "replace"] = "strict") ->
     Lone surrogates, NaN and long integers are read as they are. With `errors` "replace", bytes that are not
     UTF-8 become U+FFFD instead of spoiling the rest.
     """
+    if data[:1] == b"{" and not has_long_number(data):
+        try:  # nearly everything is as it should be
+            return orjson.loads(data)  # type: ignore[no-any-return]
+        except orjson.JSONDecodeError:
+            pass
     if not begins_object(data):
         return None
     data = data.removeprefix(BOM_UTF8)

@@ -82,7 +82,8 @@ def _continues(first: Op, end: int, op: Op) -> bool:
 def _joined(run: list[Op]) -> Op:
     first, last = run[0], run[-1]
     if isinstance(first, Piece):
-        return first._replace(text="".join(op.text for op in run if isinstance(op, Piece)))
+        text = "".join([op.text for op in run if isinstance(op, Piece)])
+        return Piece(first.start, text, first.thought)
     assert isinstance(first, Arguments) and isinstance(last, Arguments)
     text = "".join(op.text for op in run if isinstance(op, Arguments))
     return Arguments(first.call, text, first.start, last.end)

@@ -44,13 +44,20 @@ class Comparison:
 
     def made(self, data: bytes, read: int) -> None:
         """What today's code sends next."""
-        if self._found is None:
+        if self._found is None and data:
             end = self._reads[-1][0] if self._reads else self._compared
             self._reads.append((end + len(data), read))
         self._take(self._made, data)
 
     def sent(self, data: bytes) -> None:
         """What the client got next."""
+        if self._made == data and not self._sent and self._found is None:
+            # As it nearly always is: just what was made since.
+            self._compared += len(data)
+            self._before = data[-_BEFORE:] if len(data) >= _BEFORE else (self._before + data)[-_BEFORE:]
+            self._made.clear()
+            self._reads.clear()
+            return
         self._take(self._sent, data)
 
     def remade(self, data: bytes, read: int) -> None:

@@ -72,10 +72,6 @@ class Rows:
     def __len__(self) -> int:
         return len(self.refs)
 
-    def add(self, ref: int, step: int) -> None:
-        self.refs.append(ref)
-        self.steps.append(step)
-
     def known_at(self, step: int) -> int:
         """How many rows there are once `step` has been made."""
         return bisect_right(self.steps, step)
@@ -471,10 +467,10 @@ class Player:
 
     def add(self, lines: Iterable[Line]) -> None:
         for line in lines:
-            self.now = max(self.now, line.t)
-            kind = line.kind
+            t, kind = line.t, line.kind
+            self.now = max(self.now, t)
             if kind == "read":
-                self._add_read(line.t, line.data)
+                self._add_read(t, line.data)
             elif kind == "sent":
                 self._add_sent(line)
             elif kind == "status":
@@ -493,22 +489,27 @@ class Player:
         if self._blank:
             self._choose_mode(data)
         self._show_read(t, data)
-        sent = len(self.panes[Pane.CLIENT])
+        client = self.panes[Pane.CLIENT].refs
+        sent = len(client)
         if (stream := self._stream) is not None:
-            made = self._safely(lambda: stream.feed(data))
+            try:
+                made = stream.feed(data)
+            except Exception as error:
+                made = self._failed(error)
             if not self._collected:
-                self._comparison.made(made, self.reads - 1)
-            self._show_records(self.steps - 1)
+                self._comparison.made(made, len(self.times) - 1)
+            self._show_records(len(self.panes_of_steps) - 1)
         elif len(self.data) >= self._next_try:
             # A whole answer is one read. One that came in several is not to be parsed with each of them.
             self._next_try = 2 * len(self.data)
             self._convert_whole()
-        self._held.add_read(flows=len(self.panes[Pane.CLIENT]) > sent)
+        self._held.add_read(flows=len(client) > sent)
 
     def _add_sent(self, line: Line) -> None:
         own = "by" not in line.value and self.mode != "plain"
         if own:
-            self._convert_whole()
+            if self._message is not None:
+                self._convert_whole()
             self._comparison.sent(line.data)
         elif "by" not in line.value and not self.reads:
             self._opening += line.data
@@ -621,8 +622,11 @@ class Player:
         try:
             return work()
         except Exception as error:
-            self.problem = self.problem or f"the transformer failed: {type(error).__name__}: {error}"
-            return b""
+            return self._failed(error)
+
+    def _failed(self, error: Exception) -> bytes:
+        self.problem = self.problem or f"the transformer failed: {type(error).__name__}: {error}"
+        return b""
 
     # -- more rows
 
@@ -630,23 +634,23 @@ class Player:
         """New records become rows; `since` is the step with which what they come from was there."""
         transformer = self._transformer
         assert transformer is not None and self._conformance is not None
-        all_records = transformer.records
-        for number in range(self._taken, len(all_records)):
-            record = all_records[number]
+        new = transformer.records[self._taken :]
+        self._taken += len(new)
+        machine, client, edited = Pane.MACHINE, Pane.CLIENT, self.edited
+        for record in new:
             if isinstance(record, Event):
-                if not self.edited:
+                if not edited:
                     self._events.add(record, since)
                 self._show_checks(self._conformance.event(record))
             elif isinstance(record, Delta):
                 delta = self._named(record) if record.kind == "native" else record
-                self._show_record(Pane.CLIENT, self._placed(delta))
-            elif self.edited:
-                self._show_record(Pane.MACHINE, self._placed(record))
+                self._show_record(client, self._placed(delta) if edited else delta)
+            elif edited:
+                self._show_record(machine, self._placed(record))
             else:
                 if record.call is not None and isinstance(record, Transition):
                     self._set_calls(record, record.call)
-                self._show_record(Pane.MACHINE, record)
-        self._taken = len(all_records)
+                self._show_record(machine, record)
         self._held.add_work(self.steps - 1, self.unaccounted)
 
     def _named(self, delta: Delta) -> Delta:
@@ -682,19 +686,20 @@ class Player:
 
     def _show_read(self, t: float, data: bytes) -> None:
         self._clock = max(self._clock, t)
-        self.times.append(t)
         self.starts.append(len(self.data))
         self.data += data
-        self.rows_of_reads.append(len(self.panes[Pane.UPSTREAM]))
-        self._add_row(Pane.UPSTREAM, len(self.times) - 1)
+        self.rows_of_reads.append(len(self.panes[Pane.UPSTREAM].refs))
+        self._add_row(Pane.UPSTREAM, len(self.times))
+        self.times.append(t)
 
     def _show_record(self, pane: Pane, record: Record) -> None:
         if isinstance(record, Transition):
-            self.rows_of_transitions.append(len(self.panes[pane]))
+            self.rows_of_transitions.append(len(self.panes[pane].refs))
         elif isinstance(record, Finding):
             self.finding_steps.add(self.steps, record.level)
-        self.records.append(record)
-        self._add_row(pane, len(self.records) - 1)
+        records = self.records
+        self._add_row(pane, len(records))
+        records.append(record)
 
     def _show_line(self, pane: Pane, line: Line) -> None:
         self._clock = max(self._clock, line.t)
@@ -704,8 +709,10 @@ class Player:
         self._add_row(pane, ~(len(self.lines) - 1))
 
     def _add_row(self, pane: Pane, ref: int) -> None:
-        self.panes[pane].add(ref, len(self.panes_of_steps))
-        self.panes_of_steps.append(pane)
+        rows, steps = self.panes[pane], self.panes_of_steps
+        rows.refs.append(ref)
+        rows.steps.append(len(steps))
+        steps.append(pane)
         self._seconds.append(self._clock)
 
 

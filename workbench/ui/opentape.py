@@ -14,8 +14,9 @@ from workbench.replay.player import Player
 
 SLICE = 0.012  # seconds of reading for one frame
 # A key press takes some ten turns of the event loop until it is drawn: the rest of a long tape is read in
-# small slices, with a rest between them in which such turns cost nothing.
-_LOAD, _REST = 0.004, 0.002
+# small slices. Where a turn between two of them did something, the next ones are left to others for a while.
+_LOAD, _REST = 0.004, 0.004
+_IDLE_TURN = 0.0003  # seconds that a turn takes in which nobody has anything to do
 _JUDGE = 0.5  # seconds between verdicts on an answer that still grows
 
 
@@ -92,11 +93,19 @@ class OpenTape:
     async def load(self) -> None:
         """What is left to be read, a slice at a time; keys and frames come in between."""
         while self.busy:
-            self.read_on(_LOAD)
             # A long tape's records live as long as it is shown: looking through them for garbage again and
             # again would be the longest pause of all.
-            gc.freeze()
-            await asyncio.sleep(_REST)
+            gc.collect(1)  # what was drawn since the last slice; the rest is frozen
+            gc.disable()
+            try:
+                self.read_on(_LOAD)
+            finally:
+                gc.freeze()
+                gc.enable()
+            began = time.perf_counter()
+            await asyncio.sleep(0)
+            if time.perf_counter() - began > _IDLE_TURN:
+                await asyncio.sleep(_REST)
 
     @property
     def idle(self) -> float:

@@ -73,6 +73,8 @@ async def test_the_keys_of_the_focused_part_come_first_and_help_and_the_way_out_
         # What is said is whole words of the full line, and it says when something is missing.
         for width in (79, 70, 60, 45, 44, 43, 32, 31, 30, 29, 28, 20, 15, 6, 1):
             await pilot.resize_terminal(width, 24)
+            while app.bar.size.width != width:
+                await pilot.pause(0.01)
             words = [key.word for key in app.bar.shown]
             line = app.told()
             assert len(line) == width

@@ -1,0 +1,252 @@
+"""What the screen costs in processor seconds: tapes and lists that are opened, a key that changes the pane.
+
+    python -m benchmarks opening (python -m benchmarks ui begins with it)
+
+Each is measured in a process of its own, with the real application without a terminal: a tape of 22 MB, one
+of 100 000 reads, a library of 5 000 exchanges, and a tab between panes. Beside a tape stands what reading
+its file takes and what the transformer alone takes for its bytes: what is more than these is the screen's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter, process_time
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[0] = str(ROOT)
+
+from benchmarks.load import event  # noqa: E402
+from benchmarks.transformer import WRITE  # noqa: E402
+from transformer import StreamTransformer  # noqa: E402
+from workbench.library.index import rebuild  # noqa: E402
+from workbench.tape.format import (  # noqa: E402
+    TapeReader,
+    dump_line,
+    end_line,
+    make_header,
+    read_line,
+    sent_line,
+    status_line,
+)
+from workbench.tape.recipe import Wishes, make_recipe  # noqa: E402
+from workbench.ui.app import WorkbenchApp  # noqa: E402
+from workbench.ui.screens.stream import StreamScreen  # noqa: E402
+
+SIZE = (200, 50)
+TAPE = 22_000_000  # bytes
+READS = 100_000
+EXCHANGES = 5_000
+TABS = 20
+# Processor seconds, and for the first rows seconds on the clock.
+FIRST, TAPE_DONE, ROWS_DONE, LIST_OPEN, TAB = 0.5, 10.0, 3.0, 1.0, 0.06
+
+
+# -- what is opened
+
+
+def words() -> Iterator[str]:
+    number = 0
+    while True:
+        number += 1
+        yield f"word{number} "
+
+
+def long_value() -> Iterator[str]:
+    """A model writes a file, and does not come to its end."""
+    yield "I'll write it.\n\n"
+    yield "<write_to_file>\n<path>a.py</path>\n<content>\n"
+    number = 0
+    while True:
+        number += 1
+        yield f"line {number} of"
+        yield " the file\n"
+
+
+def write_tape(path: Path, pieces: Iterator[str], *, reads: int = 1 << 60, size: int = 1 << 60) -> None:
+    """A tape with an event in each read, until it has so many of them or so many bytes."""
+    stream = StreamTransformer("roo-xml", tools=[WRITE], ids=lambda number: f"call_{number}", now=0)
+    header = make_header("made for a benchmark", "roo-xml", started=1_790_000_000.0, ids="x", now=0,
+                         model="m", kind="chat", stream=True, tools=[WRITE])  # fmt: skip
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        file.write(dump_line(header) + dump_line(status_line(0.1, "upstream", 200)))
+        number = 0
+        while number < reads and file.tell() < size:
+            number += 1
+            data = event(next(pieces))
+            file.write(dump_line(read_line(number / 100, data)))
+            if sent := stream.feed(data):
+                file.write(dump_line(sent_line(number / 100, sent)))
+        file.write(dump_line(sent_line(number / 100, stream.finish())))
+        file.write(dump_line(end_line(number / 100, "done")))
+
+
+def write_exchanges(library: Path, count: int) -> None:
+    """Short ones, twenty to a session."""
+    folder = library / "tapes" / "2026-11-16"
+    folder.mkdir(parents=True)
+    for number in range(count):
+        header = make_header(
+            "made for a benchmark", "roo-xml", started=1_790_000_000.0 + number, ids="x", now=0, model="m",
+            kind="chat", stream=True, session=f"s{number // 20}",
+        )  # fmt: skip
+        lines = (
+            status_line(0.1, "upstream", 200), read_line(0.2, event("Hello")), sent_line(0.2, event("Hello")),
+            end_line(0.3, "done", reads=1),
+        )  # fmt: skip
+        tape = dump_line(header) + b"".join(dump_line(line) for line in lines)
+        (folder / f"{number:06}.jsonl").write_bytes(tape)
+    rebuild(library)
+
+
+# -- measuring, each in a process of its own
+
+
+def read_alone(path: Path) -> None:
+    """What the lines of a tape take."""
+    before = process_time()
+    reader = TapeReader()
+    with path.open("rb") as file:
+        while data := file.read(1 << 14):
+            reader.feed(data)
+    print(process_time() - before)
+
+
+def transform_alone(path: Path) -> None:
+    """What the transformer takes for upstream's bytes, with no more records than the proxy has."""
+    reader = TapeReader()
+    reads = [line.data for line in reader.feed(path.read_bytes()) if line.kind == "read"]
+    assert reader.header is not None
+    before = process_time()
+    stream = make_recipe(reader.header, Wishes()).stream("findings")
+    for data in reads:
+        stream.feed(data)
+    stream.finish()
+    print(process_time() - before)
+
+
+def open_tape(library: Path) -> None:
+    """The newest of a library: seconds to its first rows, processor seconds to its last, rows, megabytes."""
+
+    async def measure() -> None:
+        app = WorkbenchApp(library)
+        async with app.run_test(size=SIZE):
+            began, used, first = perf_counter(), process_time(), 0.0
+            while True:
+                await asyncio.sleep(0.002)
+                screen = app.screen
+                player = screen.player if isinstance(screen, StreamScreen) else None
+                if player is None or player.steps < SIZE[1]:
+                    continue
+                first = first or perf_counter() - began
+                if player.complete:
+                    break
+            print(first, process_time() - used, player.steps, _memory())
+
+    asyncio.run(measure())
+
+
+def open_list(library: Path) -> None:
+    """Processor seconds from nothing to a list that can be moved in."""
+
+    async def measure() -> None:
+        used = process_time()
+        app = WorkbenchApp(library)
+        async with app.run_test(size=SIZE) as pilot:
+            while not (isinstance(app.screen, StreamScreen) and app.screen.catalogue.rows):
+                await asyncio.sleep(0.002)
+            await pilot.press("down")
+            await pilot.pause()
+            print(process_time() - used)
+
+    asyncio.run(measure())
+
+
+def switch_panes(library: Path) -> None:
+    """Processor seconds of a key that selects another row, and of one that goes to another pane."""
+
+    async def measure() -> None:
+        app = WorkbenchApp(library)
+        async with app.run_test(size=SIZE) as pilot:
+            await pilot.pause(1)
+            costs = []
+            for keys in (("2", "down", "up"), ("1", "tab", "shift+tab")):
+                await pilot.press(*keys)
+                await pilot.pause(0.2)
+                used = process_time()
+                for _ in range(TABS // 2):
+                    for key in keys[1:]:
+                        await pilot.press(key)
+                        await pilot.pause()
+                costs.append((process_time() - used) / TABS)
+            print(*costs)
+
+    asyncio.run(measure())
+
+
+def _memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+
+
+def _apart(name: str, path: Path) -> list[float]:
+    """What one of the functions above prints."""
+    done = subprocess.run(
+        [sys.executable, __file__, name, str(path)], check=True, capture_output=True, text=True, cwd=ROOT
+    )
+    return [float(number) for number in done.stdout.split()]
+
+
+# -- the figures
+
+
+def of_tape(folder: Path, name: str, pieces: Iterator[str], **until: int) -> bool:
+    path = folder / name / "tapes" / "2026-11-16" / "000001.jsonl"
+    write_tape(path, pieces, **until)
+    rebuild(folder / name)
+    (read,), (alone,) = _apart("read_alone", path), _apart("transform_alone", path)
+    first, used, rows, memory = _apart("open_tape", folder / name)
+    each = used / rows * 100_000
+    print(
+        f"{name}: {path.stat().st_size / 1e6:.0f} MB, {rows:,.0f} rows, the first after {first:.2f} s\n"
+        f"  processor time {used:.1f} s, {each:.1f} s for 100 000 rows; memory {memory:.0f} MB\n"
+        f"  reading the file alone {read:.1f} s, the transformer alone {alone:.1f} s: the screen takes "
+        f"{used / (read + alone):.1f} times both",
+        flush=True,
+    )
+    return first < FIRST and used < TAPE_DONE and each < ROWS_DONE
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory(prefix="workbench-bench.") as name:
+        folder = Path(name)
+        good = [
+            of_tape(folder, "a file that is written", long_value(), size=TAPE),
+            of_tape(folder, "words", words(), reads=READS),
+        ]
+        row, tab = _apart("switch_panes", folder / "words")
+        write_exchanges(folder / "many", EXCHANGES)
+        (opened,) = _apart("open_list", folder / "many")
+    print(f"{EXCHANGES:,} exchanges: open after {opened:.2f} s of processor time")
+    print(f"another row: {row * 1000:.0f} ms of processor time; another pane: {tab * 1000:.0f} ms")
+    good += [opened < LIST_OPEN, tab <= TAB]
+    print(
+        f"wanted: first rows within {FIRST} s, {TAPE / 1e6:.0f} MB in {TAPE_DONE:.0f} s, 100 000 rows in "
+        f"{ROWS_DONE:.0f} s, {EXCHANGES:,} exchanges in {LIST_OPEN:.0f} s, a pane in {TAB * 1000:.0f} ms"
+    )
+    print("reached" if all(good) else "NOT REACHED")
+    return int(not all(good))
+
+
+_APART = {one.__name__: one for one in (read_alone, transform_alone, open_tape, open_list, switch_panes)}
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        _APART[sys.argv[1]](Path(sys.argv[2]))
+    else:
+        sys.exit(main())
