@@ -12,6 +12,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.support.libraries import make_library
+from tests.support.tiers import only_exhaustive
 from workbench.files import samples_dir
 from workbench.replay.sources import replayables_of
 from workbench.tape.recipe import Wishes
@@ -88,9 +89,10 @@ CASES: dict[str, tuple[tuple[int, int], Callable[[Pilot[Any]], Awaitable[None]]]
     "table": ((120, 40), after("v", "t")),
     "help": ((120, 40), after("2", "question_mark")),
 }
+QUICK = ("malformed, the proof selected", "narrow", "detail")
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", only_exhaustive(list(CASES), quick=QUICK))
 def test_it_looks_as_before(snap_compare: Any, library: Path, name: str):
     size, run = CASES[name]
     assert snap_compare(WorkbenchApp(library), terminal_size=size, run_before=run)
@@ -121,9 +123,10 @@ REPLAYS: dict[str, tuple[str, tuple[int, int], Callable[[Pilot[Any]], Awaitable[
     "the second call": (SAMPLES[2], (200, 50), stepping(")", ")")),
     "what if": (SAMPLES[0], (120, 30), stepping("d")),
 }
+QUICK_REPLAYS = ("narrow, at the finding", "a variant")
 
 
-@pytest.mark.parametrize("name", REPLAYS)
+@pytest.mark.parametrize("name", only_exhaustive(list(REPLAYS), quick=QUICK_REPLAYS))
 def test_the_replay_looks_as_before(snap_compare: Any, name: str):
     sample, size, run = REPLAYS[name]
     replayables = replayables_of([str(samples_dir() / f"{sample}.jsonl")], Wishes(), None, None)

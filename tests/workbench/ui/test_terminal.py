@@ -96,6 +96,7 @@ def leave(terminal: Terminal) -> None:
     assert list(terminal.temporary.iterdir()) == []
 
 
+@pytest.mark.exhaustive  # quick: demo/test_demo.py, and the traffic below
 def test_the_demo_from_its_first_screen_to_its_end(tmp_path: Path):
     with Terminal(tmp_path, "demo") as terminal:
         terminal.wait_for(SENTENCE, "✖ unclosed-parameter", "The agent stopped without a word.", "v jumps to")
@@ -155,6 +156,7 @@ def _filter(terminal: Terminal) -> None:
     terminal.wait_for("─ Exchanges ─")
 
 
+@pytest.mark.exhaustive  # quick: test_stream: every part can be seen
 @pytest.mark.parametrize("size", only_exhaustive([(80, 24), (120, 40)], quick=[(80, 24)]))
 def test_the_size_decides_what_is_side_by_side(tmp_path: Path, size: tuple[int, int]):
     names = ("─ Exchanges ─", "─ Upstream ─", "─ Machine ─", "─ Client ─")
@@ -213,6 +215,7 @@ def test_without_configuration_it_says_what_to_do(tmp_path: Path):
         leave(terminal)
 
 
+@pytest.mark.exhaustive  # quick: test_child, with its words; test_problem
 def test_a_taken_port(tmp_path: Path):
     with upstream() as scripted, socket.socket() as other:
         other.bind(("127.0.0.1", 0))
@@ -239,6 +242,7 @@ def test_an_upstream_that_is_started_later(tmp_path: Path):
             leave(terminal)
 
 
+@pytest.mark.exhaustive  # quick: test_child, test_problem
 def test_a_library_that_cannot_be_written(tmp_path: Path):
     file = tmp_path / "file"
     file.touch()  # root may write anywhere but below a file
@@ -287,6 +291,12 @@ def test_flags_that_cannot_take_effect_are_said(tmp_path: Path):
             terminal.press("a")
             terminal.wait_for("waiting for the first exchange", proxy.url)
             leave(terminal)
+
+
+@pytest.mark.exhaustive  # quick: the first of the two keys above, and test_child
+def test_a_second_proxy_beside_the_one_that_runs(tmp_path: Path):
+    with upstream() as scripted, running_proxy(tmp_path, scripted, "roo-xml") as proxy:
+        given = ("--upstream", scripted.url, "--library", str(proxy.library))
         with Terminal(tmp_path, *given, "--dialect", "hermes") as terminal:
             terminal.wait_for("A proxy runs already", "s  Start a second one")
             terminal.press("s")
@@ -298,6 +308,7 @@ def test_flags_that_cannot_take_effect_are_said(tmp_path: Path):
             leave(terminal)
 
 
+@pytest.mark.exhaustive  # quick: attached in the flags above; test_stream
 def test_attached_to_a_library_that_another_process_writes(tmp_path: Path):
     with upstream() as scripted, running_proxy(tmp_path, scripted, "roo-xml") as proxy:
         with Terminal(tmp_path, "attach", "--library", str(proxy.library), size=(200, 50)) as terminal:

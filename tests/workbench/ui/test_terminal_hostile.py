@@ -69,6 +69,7 @@ def test_nothing_of_it_reaches_the_terminal(
         leave(terminal)
 
 
+@pytest.mark.exhaustive  # quick: the hostile tests of test_detail, test_request, test_picker
 def test_every_screen(tmp_path: Path, library: Path):
     """Not one is forgotten: a new one needs a line in the tour."""
     seen = tmp_path / "seen"
@@ -91,6 +92,7 @@ def pieces(text: str) -> Iterator[str]:
         yield piece
 
 
+@pytest.mark.exhaustive  # quick: widgets/test_search.py
 @pytest.mark.parametrize("key", only_exhaustive(["/", "f"], quick=["/"]))
 def test_such_text_can_be_searched_for(tmp_path: Path, library: Path, key: str):
     """Pasted, as nobody can type it; what was there before is selected, and replaced."""
@@ -129,6 +131,7 @@ def marked_tape(library: Path, folder: Path) -> Path:
     return tape
 
 
+@pytest.mark.exhaustive  # quick: replay/test_marks.py, test_breakpoints.py
 def test_marks_breakpoints_and_names_of_folders(tmp_path: Path, library: Path):
     """What is told in passing quotes them: why running stopped, what is wrong with a breakpoint, where a file
     was written."""
@@ -155,6 +158,7 @@ def test_marks_breakpoints_and_names_of_folders(tmp_path: Path, library: Path):
         leave(terminal)
 
 
+@pytest.mark.exhaustive  # quick: what reaches the terminal above
 def test_a_library_with_such_a_name(tmp_path: Path, library: Path):
     moved = tmp_path / f"library{NAME}"
     shutil.copytree(library, moved)
@@ -165,6 +169,7 @@ def test_a_library_with_such_a_name(tmp_path: Path, library: Path):
         leave(terminal)
 
 
+@pytest.mark.exhaustive  # quick: test_problem: hostile texts
 def test_problems_that_name_such_a_folder(tmp_path: Path):
     """The screen that says what is wrong, before anything runs."""
     home = tmp_path / NAME

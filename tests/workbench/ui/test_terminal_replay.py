@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.terminal import Terminal
 from workbench.files import samples_dir
 
@@ -34,6 +36,7 @@ def test_stepping_through_a_malformed_case_to_its_explanation(tmp_path: Path):
         assert terminal.exit_code() == 0
 
 
+@pytest.mark.exhaustive  # quick: test_picker, test_replay: two keys away
 def test_the_samples_in_a_picker(tmp_path: Path):
     with Terminal(tmp_path, "replay", "samples", size=(100, 30)) as terminal:
         terminal.wait_for("roo-xml", "Malformed")

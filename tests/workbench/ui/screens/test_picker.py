@@ -63,6 +63,7 @@ def test_every_binding_explains_itself(kind: type):
     assert len({binding.id for binding in own}) == len(own)
 
 
+@pytest.mark.exhaustive  # quick: test_replay: the samples are two keys away
 @pytest.mark.parametrize("size", only_exhaustive(ALL_SIZES, quick=ALL_SIZES[:1]))
 def test_a_malformed_call_is_two_keys_away(size: tuple[int, int]):
     replayables = fresh_samples()
@@ -78,6 +79,7 @@ def test_a_malformed_call_is_two_keys_away(size: tuple[int, int]):
     run(look())
 
 
+@pytest.mark.exhaustive  # quick: the details below show the same facts
 @pytest.mark.parametrize("size", only_exhaustive(ALL_SIZES, quick=ALL_SIZES[:1]))
 def test_names_signs_and_abouts_are_seen(size: tuple[int, int]):
     replayables = fresh_samples()
@@ -177,10 +179,10 @@ def test_a_key_goes_through_what_can_be_shown():
     ("words", "found"),
     [
         ("unclosed-call", {"unclosed-call", "unclosed-call-repaired"}),
-        ("KIMI escape pieces", {"escape-in-pieces"}),
-        ("max_tokens value", {"cut-by-length"}),
+        pytest.param("KIMI escape pieces", {"escape-in-pieces"}, marks=pytest.mark.exhaustive),
+        pytest.param("max_tokens value", {"cut-by-length"}, marks=pytest.mark.exhaustive),
         ("repaired-call stray", {"begin-as-end"}),
-        ("no such thing", set()),
+        pytest.param("no such thing", set(), marks=pytest.mark.exhaustive),
     ],
 )  # fmt: skip
 def test_words_filter_while_they_are_typed(words: str, found: set[str]):
@@ -216,6 +218,7 @@ def test_escape_forgets_what_was_typed_and_arrows_work_meanwhile():
     run(look())
 
 
+@pytest.mark.exhaustive  # quick: test_replay: the samples are two keys away
 def test_the_next_case_is_two_keys_away_too():
     replayables = samples()
 
@@ -268,6 +271,7 @@ def test_tab_goes_to_the_details_and_help_names_every_key():
     run(look())
 
 
+@pytest.mark.exhaustive  # quick: a large tape below
 def test_ten_thousand_are_listed_at_once_and_only_the_seen_ones_are_opened(tmp_path: Path):
     source = (samples_dir() / "roo-xml" / "good-read.jsonl").read_bytes()
     for number in range(200):

@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 
 from tests.support.project import SAMPLES
 from tests.support.screens import text_of
+from tests.support.tiers import only_exhaustive
 from workbench.lab.templates import builtin_template
 from workbench.tape.format import read_tape
 from workbench.ui.app import WorkbenchApp
@@ -26,7 +27,7 @@ async def shows(pilot: Pilot[int], wanted: str) -> str:
     raise AssertionError(f"{wanted!r} is not on the screen:\n{text_of(pilot.app)}")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+@pytest.mark.parametrize("size", only_exhaustive([(80, 24), (120, 40), (200, 50)], quick=[(120, 40)]))
 async def test_a_template_is_edited_saved_and_taken_back(
     size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.replays import Replayer, replaying, tape
-from tests.support.tiers import only_exhaustive
+from tests.support.tiers import only_exhaustive, some
 from transformer import Delta, Finding, Transition
 from workbench.analysis.variants.changes import Cut
 from workbench.files import samples_dir
@@ -51,10 +51,11 @@ def is_finding(item: object) -> bool:
     ("on", "back", "pane", "wanted", "path"),
     [
         ("right", "left", Pane.MACHINE, lambda item: isinstance(item, Transition), SAMPLE),
-        ("]", "[", Pane.UPSTREAM, is_read, SAMPLE),
-        ("}", "{", Pane.CLIENT, lambda item: True, SAMPLE),
+        # quick: replay/test_timeline.py has every unit
+        pytest.param("]", "[", Pane.UPSTREAM, is_read, SAMPLE, marks=pytest.mark.exhaustive),
+        pytest.param("}", "{", Pane.CLIENT, lambda item: True, SAMPLE, marks=pytest.mark.exhaustive),
         (")", "(", Pane.CLIENT, is_call, CALLS),
-        ("n", "N", Pane.MACHINE, is_finding, SAMPLE),
+        pytest.param("n", "N", Pane.MACHINE, is_finding, SAMPLE, marks=pytest.mark.exhaustive),
     ],
 )
 async def test_stepping_by_a_unit(on: str, back: str, pane: Pane, wanted, path: Path):
@@ -76,6 +77,7 @@ async def test_stepping_by_a_unit(on: str, back: str, pane: Pane, wanted, path: 
             assert replay.step == step
 
 
+@pytest.mark.exhaustive  # quick: stepping above; replay/test_timeline.py
 async def test_any_step_and_both_ends():
     async with replaying(SAMPLE) as replay:
         assert replay.step == 0
@@ -123,6 +125,7 @@ async def test_the_message_as_the_client_has_it():
         assert replay.screen.replay.message.rows[-1][:2] == ("finish", "tool_calls")
 
 
+@pytest.mark.exhaustive  # quick: the message above
 async def test_the_message_can_be_hidden_and_comes_back_up_to_date():
     async with replaying(CALLS) as replay:
         await replay.press("a")
@@ -131,6 +134,7 @@ async def test_the_message_can_be_hidden_and_comes_back_up_to_date():
         assert replay.screen.replay.message.rows[-1][1] == "tool_calls"
 
 
+@pytest.mark.exhaustive  # quick: to a byte and nowhere below; test_timeline: words for places
 async def test_go_to():
     places = {
         "12": 11, "0": -1, "end": 40, "start": -1, "50%": 19, "read 3": 7, "finding 1": 35, "0.3s": 9,
@@ -175,6 +179,7 @@ async def test_to_the_selected_row():
 # -- playing
 
 
+@pytest.mark.exhaustive  # quick: replay/test_playback.py; the time it took below
 async def test_playing_as_fast_as_possible_reaches_the_end():
     async with replaying(CALLS) as replay:
         await replay.press(*["+"] * 9)
@@ -260,7 +265,7 @@ BREAKPOINTS: dict[str, Callable[[Any], bool]] = {
 
 async def test_running_to_a_breakpoint():
     async with replaying(SAMPLE) as replay:
-        for text, wanted in BREAKPOINTS.items():
+        for text, wanted in some(BREAKPOINTS.items(), 3):  # replay/test_breakpoints.py has all
             await replay.press("<", "b")
             await replay.type(text)
             await replay.press("c")
@@ -274,6 +279,7 @@ async def test_running_to_a_breakpoint():
             replay.screen.model.remove_breakpoint(0)
 
 
+@pytest.mark.exhaustive  # quick: replay/test_breakpoints.py; a run with a hit above
 async def test_without_a_hit_it_runs_to_the_end():
     async with replaying(SAMPLE) as replay:
         await replay.press("c")
@@ -327,6 +333,7 @@ async def test_the_list_of_breakpoints_is_kept_beside_the_tape(tmp_path: Path):
 # -- marks
 
 
+@pytest.mark.exhaustive  # quick: breakpoints above; replay/test_marks.py
 async def test_marks_are_kept_beside_the_tape(tmp_path: Path):
     path = tape(tmp_path, "roo-xml/unclosed-parameter")
     before = path.read_bytes()
@@ -396,6 +403,7 @@ async def test_the_samples_are_two_keys_away():
         assert replay.screen.sub_title != first
 
 
+@pytest.mark.exhaustive  # quick: test_picker
 async def test_leaving_the_picker_without_a_choice_ends_it():
     async with replaying("samples", pick=True) as replay:
         await replay.until(lambda: isinstance(replay.app.screen, PickerScreen), "the picker")
@@ -454,6 +462,7 @@ async def test_every_part_can_be_seen(size: tuple[int, int]):
             await replay.until(partial(shows, replay, sign), f"{sign} in part {key}")
 
 
+@pytest.mark.exhaustive  # quick: the same in test_picker
 async def test_what_cannot_be_opened_says_why(tmp_path: Path):
     """A file may break after it was listed."""
     path = tmp_path / "broken.jsonl"

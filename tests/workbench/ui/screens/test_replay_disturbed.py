@@ -88,6 +88,7 @@ async def test_a_place_far_behind_is_reached_when_it_is_there(long: Path):
         await replay.until(lambda: replay.step == _READS, "the place")
 
 
+@pytest.mark.exhaustive  # quick: a place far behind, above
 async def test_whoever_moves_meanwhile_stays_there(long: Path):
     async with replaying(long) as replay:
         replay.screen.open_number(0, at=_READS)
@@ -97,6 +98,7 @@ async def test_whoever_moves_meanwhile_stays_there(long: Path):
         assert replay.step == -1
 
 
+@pytest.mark.exhaustive  # quick: test_whatif: the place stays the same
 @pytest.mark.parametrize("place", ["end", "read 4000"])
 async def test_a_long_variant_is_shown_at_the_same_place(long: Path, place: str):
     async with replaying(long) as replay:
@@ -126,6 +128,7 @@ async def test_the_message_becomes_whole_without_a_key(
         await replay.until(lambda: f"word{reads - 1} " in replay.screen.replay.message.rows[0][1], "the end")
 
 
+@pytest.mark.exhaustive  # quick: test_replay: calls and marks
 async def test_marks_far_behind_stand_on_the_bar(long: Path):
     async with replaying(long) as replay:
         await replay.press(">", "m")
@@ -135,6 +138,7 @@ async def test_marks_far_behind_stand_on_the_bar(long: Path):
         await replay.until(lambda: replay.screen.model.marked, "the mark")
 
 
+@pytest.mark.exhaustive  # quick: undo before the differences are known, below
 async def test_a_change_that_comes_too_early_moves_nothing(long: Path):
     async with replaying(long) as replay:
         replay.screen.open_number(0, at=_READS)
@@ -166,6 +170,7 @@ async def test_changes_one_right_after_the_other():
         assert replay.player.reads == 13
 
 
+@pytest.mark.exhaustive  # quick: another tape while a change is tried
 async def test_undo_while_a_change_is_tried(shelf: Shelf):
     async with replaying(SAMPLE) as replay:
         replay.screen.attempt([Cut(100)])
@@ -235,6 +240,7 @@ async def test_a_key_that_is_held_down_is_answered_once():
 # -- what was open before
 
 
+@pytest.mark.exhaustive  # quick: another tape while a change is tried
 async def test_nothing_is_left_of_the_tape_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (broken := tmp_path / "broken.jsonl").write_bytes(b"")
     async with replaying(tape(tmp_path, "roo-xml/unclosed-parameter"), TABLE) as replay:
@@ -272,6 +278,7 @@ async def test_a_variant_of_a_tape_that_still_grows(tmp_path: Path):
         assert replay.player.last_read(replay.step) == 4, "and the cursor is where it was"
 
 
+@pytest.mark.exhaustive  # quick: replay/test_marks.py
 async def test_a_mark_with_a_byte_that_a_variant_has_not(tmp_path: Path):
     async with replaying(tape(tmp_path, "roo-xml/unclosed-parameter")) as replay:
         await replay.press(":")
@@ -286,6 +293,7 @@ async def test_a_mark_with_a_byte_that_a_variant_has_not(tmp_path: Path):
         assert isinstance(replay.app.screen, WhyScreen)
 
 
+@pytest.mark.exhaustive  # quick: replay/test_timeline.py
 async def test_reads_of_the_same_time_are_told_apart(tmp_path: Path):
     async with replaying(written(tmp_path / "same.jsonl", 20, times=lambda number: 0.0)) as replay:
         await replay.press(":")
@@ -298,6 +306,7 @@ async def test_reads_of_the_same_time_are_told_apart(tmp_path: Path):
 # -- where one is
 
 
+@pytest.mark.exhaustive  # quick: a place far behind, above
 async def test_a_row_that_is_still_to_come_is_gone_to():
     async with replaying(SAMPLE) as replay:
         await replay.press("right", "enter", "right", "right", "escape")
@@ -322,6 +331,7 @@ async def test_a_click_on_the_words_goes_nowhere():
         assert replay.step == step
 
 
+@pytest.mark.exhaustive  # quick: the bytes of a step, below
 async def test_an_opened_row_has_the_colours_of_the_theme():
     async with replaying(SAMPLE) as replay:
         await replay.press(*["right"] * 8, "1")
@@ -343,6 +353,7 @@ async def test_the_bytes_of_a_step_are_lit_in_the_opened_row():
         assert [style.underline for style in seen] == [True, True], "in the row, and opened below it"
 
 
+@pytest.mark.exhaustive  # quick: test_replay: the position
 async def test_where_we_are_is_seen_whatever_else_is_said():
     async with replaying(SAMPLE, size=(80, 24)) as replay:
         replay.screen.attempt([Switch("malformed", "repair")])
@@ -354,6 +365,7 @@ async def test_where_we_are_is_seen_whatever_else_is_said():
         assert f"step {replay.step + 1} of" in line and "VARIANT malformed = repair" in line
 
 
+@pytest.mark.exhaustive  # quick: test_replay: to a byte
 async def test_a_byte_is_named_as_long_as_it_is_meant():
     async with replaying(SAMPLE) as replay:
         await replay.press(":")
@@ -371,6 +383,7 @@ async def test_reading_in_the_message_is_not_disturbed():
         assert replay.screen.replay.message.cursor == 0
 
 
+@pytest.mark.exhaustive  # quick: test_replay: every part can be seen
 @pytest.mark.parametrize("size", only_exhaustive([(80, 24), (120, 40)], quick=[(80, 24)]))
 async def test_the_message_is_never_lost(size: tuple[int, int]):
     async with replaying(CALLS, size=size) as replay:

@@ -125,6 +125,7 @@ def test_the_chat_is_seen_while_it_runs_and_after(size: tuple[int, int]):
     run(look("answer-4"))
 
 
+@pytest.mark.exhaustive  # quick: all parts above
 def test_nothing_was_changed_and_nothing_is_there():
     async def look(player: Player, *texts: str) -> None:
         async with shown(RequestScreen(player, None)) as app:
@@ -181,6 +182,7 @@ def test_a_hostile_request(size: tuple[int, int]):
     run(look())
 
 
+@pytest.mark.exhaustive  # quick: a hostile request above
 def test_a_request_that_nests_deep_is_shown():
     deep: Any = {}
     for _ in range(400):
@@ -218,10 +220,11 @@ def test_bodies_are_checked(text: str, said: str | None):
     ("template", "said"),
     [
         (BUILTIN_TEMPLATES["roo-xml"], None),
-        ("{{ tools[0].name }}", None),
         ("a\n{{ nothing }}", "line 2: 'nothing' is undefined"),
-        ("{% if %}", "line 1: "),
-        ("{{ tools[9].name }}", "line 1: "),
+        # each starts a process
+        pytest.param("{{ tools[0].name }}", None, marks=pytest.mark.exhaustive),
+        pytest.param("{% if %}", "line 1: ", marks=pytest.mark.exhaustive),
+        pytest.param("{{ tools[9].name }}", "line 1: ", marks=pytest.mark.exhaustive),
     ],
 )
 def test_templates_are_checked(template: str, said: str | None):
@@ -297,6 +300,7 @@ def test_edit_and_resend(bench: Bench, kind: str):
         assert sent["seed"] == 12345678901234567890123 and "You have access to tools" in text
 
 
+@pytest.mark.exhaustive  # quick: edit and resend above
 def test_a_changed_body_and_a_changed_template_are_sent_together(bench: Bench):
     bench.upstream.answer(stream(stream_of("fine")))
     before = len(bench.upstream.requests)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -187,19 +188,27 @@ async def test_the_clipboard_gets_the_row(library: Path):
         assert "HTTP 200" in driver.app.clipboard
 
 
-@pytest.mark.parametrize(
-    ("key", "name"),
-    [("enter", "DetailScreen"), ("r", "RequestScreen"), ("t", "TableScreen"), ("s", "SessionScreen"),
-     ("question_mark", "HelpScreen")],
-)  # fmt: skip
-async def test_each_view_opens_and_closes(library: Path, key: str, name: str):
+VIEWS = {
+    "enter": "DetailScreen", "r": "RequestScreen", "t": "TableScreen", "s": "SessionScreen",
+    "question_mark": "HelpScreen",
+}  # fmt: skip
+
+
+async def test_each_view_opens_and_closes(library: Path):
     async with driving(library) as driver:
-        await driver.press("2", "g", key)
-        await driver.until(lambda: type(driver.app.screen).__name__ == name, name)
-        await driver.press("escape")
-        await driver.until(lambda: isinstance(driver.app.screen, StreamScreen), "back")
+
+        def shows(name: str) -> bool:
+            return type(driver.app.screen).__name__ == name
+
+        await driver.press("2", "g")
+        for key, name in VIEWS.items():
+            await driver.press(key)
+            await driver.until(partial(shows, name), name)
+            await driver.press("escape")
+            await driver.until(lambda: isinstance(driver.app.screen, StreamScreen), "back")
 
 
+@pytest.mark.exhaustive  # quick: test_table: to the next use of a rule
 async def test_a_rule_of_the_table_leads_to_its_row(library: Path):
     async with driving(library) as driver:
         await driver.press("2", "G", "t")
@@ -222,6 +231,7 @@ async def test_one_key_opens_the_replay_at_the_selected_row(library: Path):
         await driver.until(lambda: isinstance(driver.app.screen, StreamScreen), "back")
 
 
+@pytest.mark.exhaustive  # quick: one key opens the replay; test_replay: a tape that grows
 async def test_a_running_exchange_can_be_replayed(tmp_path: Path):
     """The tape goes on growing behind the cursor."""
     library = make_library(tmp_path, ["roo-xml/good-read"])
@@ -245,6 +255,7 @@ async def test_a_running_exchange_can_be_replayed(tmp_path: Path):
         assert replay.model.step == replay.player.steps - 1 > step
 
 
+@pytest.mark.exhaustive  # quick: test_whatif: why and the change
 async def test_why_in_the_live_screen_and_its_change_in_the_replay(library: Path):
     async with driving(library) as driver:
         await driver.until(lambda: (player := driver.screen.player) and player.complete, "the tape is read")

@@ -86,6 +86,7 @@ async def test_the_wheel_at_the_end_changes_nothing(library: Path):
         assert (upstream.top, upstream.cursor, upstream.follow) == (top, cursor, True)
 
 
+@pytest.mark.exhaustive  # quick: the wheel at the end, above
 async def test_the_wheel_turns_the_right_way_whatever_is_open(library: Path):
     async with driving(library, (120, 24)) as driver:
         await driver.press("1", "G")
@@ -102,6 +103,7 @@ async def test_the_wheel_turns_the_right_way_whatever_is_open(library: Path):
         assert upstream.cursor == upstream.count() - 1
 
 
+@pytest.mark.exhaustive  # quick: test_stream: a selected delta
 async def test_rows_that_belong_together_stay_together_while_more_come(library: Path):
     tape, rest = growing(library, 12)
     async with driving(library) as driver:
@@ -119,6 +121,7 @@ async def test_rows_that_belong_together_stay_together_while_more_come(library: 
         assert upstream.follow and not upstream.fresh
 
 
+@pytest.mark.exhaustive  # quick: test_stream: a selected read
 async def test_what_was_lit_goes_out_when_the_cursor_follows(library: Path):
     tape, rest = growing(library, 12)
     async with driving(library) as driver:
@@ -133,6 +136,7 @@ async def test_what_was_lit_goes_out_when_the_cursor_follows(library: Path):
         assert not upstream.highlighted
 
 
+@pytest.mark.exhaustive  # quick: test_stream: search in a pane
 async def test_n_and_search_begin_again_at_the_top(library: Path):
     async with driving(library) as driver:
         assert driver.list.choose("tapes/2026-11-16/000099-roo-xml-unclosed-call.jsonl")
@@ -145,6 +149,7 @@ async def test_n_and_search_begin_again_at_the_top(library: Path):
         assert machine.cursor < first or first == 0
 
 
+@pytest.mark.exhaustive  # quick: test_stream: a filter and a wrong one
 async def test_escape_closes_the_prompt_and_goes_back(library: Path):
     async with driving(library) as driver:
         prompt = driver.screen.query_one("#prompt")
@@ -156,6 +161,7 @@ async def test_escape_closes_the_prompt_and_goes_back(library: Path):
         assert not prompt.display
 
 
+@pytest.mark.exhaustive  # quick: test_stream: search in a pane
 async def test_a_search_survives_another_tape(library: Path):
     async with driving(library) as driver:
         await driver.press("1", "g", "slash", *"nowhere", "enter")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.streams import stream_of
+from tests.support.tiers import only_exhaustive
 from tests.support.views import each_size, hostile_player, played, run, sample, shown
 from transformer import DIALECTS, Transition
 from workbench.replay.player import Pane, Player
@@ -84,7 +85,7 @@ def test_only_rules_that_fired():
     run(look())
 
 
-@pytest.mark.parametrize("key", ["enter", "backspace"])
+@pytest.mark.parametrize("key", only_exhaustive(["enter", "backspace"], quick=["enter"]))
 def test_to_the_next_use_of_a_rule_and_around_the_end(key: str):
     player = sample("roo-xml/good-read")
     steps = [step for step, move in transitions(player) if (move.state, move.token) == ("text", "text")]

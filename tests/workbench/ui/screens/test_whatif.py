@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.replays import Replayer, replaying, tape
+from tests.support.tiers import only_exhaustive
 from workbench.files import samples_dir
 from workbench.replay.player import Pane
 from workbench.replay.sources import Compose
@@ -70,6 +71,7 @@ async def test_another_dialect():
         assert replay.calls and replay.player.dialect == "qwen3-coder" != dialect
 
 
+@pytest.mark.exhaustive  # quick: another policy above
 async def test_a_number_is_typed():
     async with replaying(samples_dir() / "roo-xml" / "call-too-long.jsonl") as replay:
         assert replay.calls == []
@@ -86,6 +88,7 @@ async def test_a_number_is_typed():
         assert len(replay.screen.model.changes) == 1
 
 
+@pytest.mark.exhaustive  # quick: test_replayview: the same state after the same steps
 async def test_the_place_stays_the_same():
     async with replaying(SAMPLE) as replay:
         await replay.press(":")
@@ -127,6 +130,7 @@ async def test_an_edit_that_is_not_played_is_asked_about():
 ODD = "a\r\nb\u2028c\x85d\x0be\rf\tg"
 
 
+@pytest.mark.exhaustive  # quick: analysis/variants/test_texts.py
 async def test_line_ends_that_the_editor_does_not_know_survive(tmp_path: Path):
     path = tmp_path / "odd.txt"
     path.write_bytes(ODD.encode())
@@ -171,6 +175,7 @@ async def test_the_stream_can_be_cut_here():
         assert replay.player.event(event) is not None and replay.player.event(event + 1) is None
 
 
+@pytest.mark.exhaustive  # quick: the stream can be cut here
 async def test_it_can_be_cut_at_the_very_byte():
     async with replaying(samples_dir() / "roo-xml" / "good-read.jsonl") as replay:
         at = bytes(replay.player.data).index(b"src/") + 3
@@ -200,6 +205,7 @@ async def test_reads_can_be_joined_and_split():
         assert "nothing has been changed" in replay.told
 
 
+@pytest.mark.exhaustive  # quick: reads can be joined and split
 async def test_a_split_at_the_byte_one_went_to():
     async with replaying(SAMPLE) as replay:
         at = bytes(replay.player.data).index(b"<path>") + 3
@@ -270,7 +276,7 @@ async def test_why_of_a_byte():
         await replay.replay()
 
 
-@pytest.mark.parametrize("key", ["1", "2", "3"])
+@pytest.mark.parametrize("key", only_exhaustive(["1", "2", "3"], quick=["2"]))
 async def test_why_of_a_row_in_every_pane(key: str):
     async with replaying(SAMPLE) as replay:
         await replay.press(">", key, "w")
@@ -304,6 +310,7 @@ def _tool(name: str, parameter: str) -> dict:
     return {"type": "function", "function": {"name": name, "parameters": schema}}
 
 
+@pytest.mark.exhaustive  # quick: an edit that is not played is asked about
 async def test_a_text_that_somebody_wrote_is_not_lost_by_one_key(tmp_path: Path):
     async with replaying(tape(tmp_path, "roo-xml/unclosed-parameter")) as replay:
         await edit(replay, "Hello")
