@@ -419,6 +419,9 @@ def serve_command(
             help="Hold answers that hit this, such as tool:bash, for 5 minutes at most; a screen decides.",
         ),
     ] = None,
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, max=64, help="Processes that serve, for more than one core.")
+    ] = 1,
 ) -> None:
     """Run the proxy: clients get OpenAI tool calls, every exchange is kept as a tape.
 
@@ -430,7 +433,8 @@ def serve_command(
     from workbench.cli.serve import LogOptions, serve
 
     flags = _flags(upstream, dialect, port, library, listen, token, switches, upstream_kind)
-    raise typer.Exit(serve(flags, LogOptions(verbose, quiet, log_file, log_json), breakpoints or ()))
+    log = LogOptions(verbose, quiet, log_file, log_json)
+    raise typer.Exit(serve(flags, log, breakpoints or (), workers))
 
 
 @app.command("config")

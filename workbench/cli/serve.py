@@ -33,21 +33,29 @@ def serve(
     flags: Flags,
     log: LogOptions = LogOptions(),  # noqa: B008 - it is frozen
     breakpoints: Sequence[str] = (),
+    workers: int = 1,
 ) -> int:
     """Run it. What is wrong with the settings is said before anything is opened."""
     for text in breakpoints:
         parse(text)
     settings = read_settings(flags)
     check_settings(settings)
+
+    def announce(url: str) -> None:
+        _announce(settings, url)
+
+    def open_log() -> ExchangeLog | None:
+        if log.quiet and log.file is None:
+            return None
+        return ExchangeLog(log.file, as_json=log.as_json, verbose=log.verbose)
+
+    if workers > 1:
+        from workbench.proxy.workers import serve_workers
+
+        return serve_workers(settings, workers, announce, open_log, breakpoints)
     from workbench.proxy.server import serve as run
 
-    if log.quiet and log.file is None:
-        return run(settings, lambda url: _announce(settings, url), breakpoints=breakpoints)
-    exchanges = ExchangeLog(log.file, as_json=log.as_json, verbose=log.verbose)
-    try:
-        return run(settings, lambda url: _announce(settings, url), exchanges.put, breakpoints)
-    finally:
-        exchanges.close()
+    return run(settings, announce, open_log, breakpoints)
 
 
 def _announce(settings: Settings, url: str) -> None:

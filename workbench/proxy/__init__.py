@@ -17,5 +17,6 @@ client        the other end: what is written there is written once, in order, an
 recording     the tape of the exchange, written by the recorder's own thread
 control       what a viewer may ask of a running proxy
 registration  how a viewer finds a running proxy and asks it, for example to send a request again
+team          the workers of one proxy, as one of them sees them; workers starts and replaces them
 process       the proxy as a child process of the screen
 """

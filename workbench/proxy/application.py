@@ -27,7 +27,7 @@ from workbench.library.chats import Chats
 from workbench.library.chats import Turn as KnownTurn
 from workbench.proxy.chats import ChatTurn, plan
 from workbench.proxy.client import DIRECT, disconnected
-from workbench.proxy.conversations import Conversations, Turn, said_session
+from workbench.proxy.conversations import Conversations, Match, Turn, said_session, traces
 from workbench.proxy.earlier import EarlierResponses
 from workbench.proxy.encodings import DecodingError
 from workbench.proxy.exchange import Exchange
@@ -38,6 +38,7 @@ from workbench.proxy.intercept import Intercept
 from workbench.proxy.models import MODELS, Models
 from workbench.proxy.outgoing import Note, Outgoing, Routes, UpstreamBody, frontend_of, prepare
 from workbench.proxy.relay import Relay, relay_for
+from workbench.proxy.team import Team
 from workbench.proxy.upstream import Limits, UpstreamClient
 from workbench.recording.recorder import Recorder
 from workbench.recording.recording import Recording, Unrecorded
@@ -50,8 +51,15 @@ _LARGE = 32 << 10  # a body that takes so long to rewrite that other streams wou
 class Proxy:
     """An ASGI application for all paths that go to an upstream."""
 
-    def __init__(self, settings: Settings, recorder: Recorder, breakpoints: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        recorder: Recorder,
+        breakpoints: Sequence[str] = (),
+        team: Team | None = None,
+    ) -> None:
         self.settings = settings
+        self.team = team
         self.recorder = recorder
         self.routes = Routes(settings)
         self.upstream_client = UpstreamClient(
@@ -63,6 +71,7 @@ class Proxy:
         self.intercept = Intercept(breakpoints)
         # The last Authorization that clients sent for an upstream: for resends, in memory only.
         self.authorizations: dict[str, str] = {}
+        self._telling: set[asyncio.Future[Any]] = set()
         self._conversations = Conversations()
         self._earlier = EarlierResponses(settings.library)
         self._models = Models(self.routes, self.upstream_client)
@@ -100,8 +109,7 @@ class Proxy:
         if incoming.counts_tokens and counts_for(upstream):
             await respond(send, 200, [("content-type", "application/json")], _token_count(incoming))
             return
-        if incoming.authorization:
-            self.authorizations[upstream.name] = incoming.authorization
+        self._remember_authorization(upstream.name, incoming.authorization)
         exchange = await self.begin(incoming, upstream, send)
         exchange.client.direct = scope.get("extensions", {}).get(DIRECT)
         watch = asyncio.ensure_future(_watch(exchange, receive))
@@ -158,7 +166,7 @@ class Proxy:
         started, begun = time.time(), time.perf_counter()
         if body is None:
             body = await self._body(incoming, upstream)
-        turn = self._turn(incoming, upstream, body)
+        turn = await self._turn(incoming, upstream, body)
         chat = None
         if frontend_of(incoming, upstream) is not None and find_kind(upstream.kind).remembers:
             chat = await asyncio.to_thread(self._chat_turn, incoming, upstream, body, said_session(incoming))
@@ -173,11 +181,47 @@ class Proxy:
             exchange.note(note.code, note.level, note.message, "request")
         return exchange
 
-    def _turn(self, incoming: Incoming, upstream: Upstream, body: UpstreamBody) -> Turn:
+    async def _turn(self, incoming: Incoming, upstream: Upstream, body: UpstreamBody) -> Turn:
         if frontend_of(incoming, upstream) is None:
             return Turn(said_session(incoming))
         chat = incoming.json if body.chat is None else body.chat
-        return self._conversations.turn(incoming, f"conversation-{secrets.token_hex(4)}", chat)
+        elsewhere = None if self.team is None else await self._match_elsewhere(self.team, incoming, chat)
+        new = f"conversation-{secrets.token_hex(4)}"
+        return self._conversations.turn(incoming, new, chat, elsewhere)
+
+    # -- what workers of a team know of each other
+
+    async def _match_elsewhere(self, team: Team, incoming: Incoming, chat: object) -> Match | None:
+        """The session of a request whose earlier turns another worker had."""
+        digests, ids = traces(incoming, chat)
+        own = self._conversations.match(digests, ids)
+        if not digests or (own is not None and own.rank == 3 and own.depth >= len(digests) - 1):
+            return None
+        said = await team.ask("POST", "/known", {"digests": digests, "ids": ids})
+        return max((Match(*one["match"]) for one in said if one.get("match")), default=None)
+
+    async def _learn_earlier(self, team: Team, request: Mapping[str, Any]) -> None:
+        """A response that another worker has just given: its tape may not be written yet."""
+        id = request["previous_response_id"]
+        for one in await team.ask("POST", "/known", {"response": id}):
+            if one.get("response"):
+                asked, output = one["response"]
+                self._earlier.remember(asked, {"id": id, "output": output})
+
+    def remembered(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
+        """For another worker."""
+        return {
+            "match": self._conversations.match(wanted.get("digests") or [], wanted.get("ids") or []),
+            "response": self._earlier.known(wanted.get("response")),
+        }
+
+    def _remember_authorization(self, name: str, authorization: str | None) -> None:
+        if authorization and authorization != self.authorizations.get(name):
+            self.authorizations[name] = authorization
+            if self.team is not None:
+                told = self.team.ask("POST", "/shared", {"authorizations": {name: authorization}})
+                self._telling.add(task := asyncio.ensure_future(told))
+                task.add_done_callback(self._telling.discard)
 
     def _ended(self, exchange: Exchange, summary: Mapping[str, Any]) -> None:
         outgoing = exchange.outgoing
@@ -216,6 +260,9 @@ class Proxy:
     async def _body(self, incoming: Incoming, upstream: Upstream) -> UpstreamBody:
         if frontend_of(incoming, upstream) is None:
             return UpstreamBody(incoming.body)
+        if self.team is not None and self._earlier.reads(incoming.json):
+            assert incoming.json is not None
+            await self._learn_earlier(self.team, incoming.json)
         template = self.routes.template(upstream)
         arguments = (incoming, upstream, template, None, self._earlier.items)
         if len(incoming.body) < _LARGE and not self._earlier.reads(incoming.json):
@@ -263,6 +310,8 @@ class Proxy:
         for exchange in list(self.running):
             exchange.end("cancelled", error="the proxy was stopped")
         self.upstream_client.close()
+        if self.team is not None:
+            self.team.close()
         await asyncio.to_thread(self.recorder.close)
         if self._chats is not None:
             self._chats.close()

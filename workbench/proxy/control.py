@@ -1,4 +1,8 @@
-"""What a running proxy can be asked: its health by anybody, all else by a viewer that has its token."""
+"""What a running proxy can be asked: its health by anybody, all else by a viewer that has its token.
+
+With several workers, a request here reaches any one of them. An endpoint whose answer or effect concerns all
+says how their answers are put together (`_checked`); `team.py` explains it.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +30,7 @@ from workbench.proxy.guard import CONTROL, bearer, same
 from workbench.proxy.incoming import Incoming, headers_for_upstream
 from workbench.proxy.intercept import read_wish
 from workbench.proxy.outgoing import UpstreamBody, address, prepare
+from workbench.proxy.team import ALONE, Team
 from workbench.tape.recipe import known_dialect
 from workbench.text import json_object
 
@@ -43,8 +48,9 @@ class Refused(Exception):
 class Control:
     """The endpoints below `/_workbench`."""
 
-    def __init__(self, proxy: Proxy, token: str, stop: Callable[[], None]) -> None:
+    def __init__(self, proxy: Proxy, token: str, stop: Callable[[], None], team: Team | None = None) -> None:
         self._proxy = proxy
+        self._team = team
         self._token = token
         self._stop = stop
         self._resends: set[asyncio.Task[None]] = set()
@@ -53,27 +59,47 @@ class Control:
         return Mount(
             CONTROL,
             routes=[
-                Route("/status", self._checked(self.status), methods=["GET"]),
+                Route("/status", self._checked(self.status, whole_status), methods=["GET"]),
                 Route("/resend", self._checked(self.resend), methods=["POST"]),
-                Route("/upstreams/{name}", self._checked(self.change), methods=["PATCH"]),
-                Route("/breakpoints", self._checked(self.breakpoints), methods=["GET", "PUT", "DELETE"]),
-                Route("/held", self._checked(self.held), methods=["GET"]),
+                Route("/upstreams/{name}", self._checked(self.change, _own), methods=["PATCH"]),
+                Route(
+                    "/breakpoints", self._checked(self.breakpoints, _own), methods=["GET", "PUT", "DELETE"]
+                ),
+                Route("/held", self._checked(self.held, _all_held), methods=["GET"]),
                 Route("/held/{id}", self._checked(self.decide), methods=["POST"]),
                 Route("/stop", self._checked(self.stop), methods=["POST"]),
+                Route("/shared", self._checked(self.shared), methods=["GET", "POST"]),
+                Route("/known", self._checked(self.known), methods=["POST"]),
             ],
         )
 
-    def _checked(self, handler: Callable[[Request, Body], Any]) -> Callable[[Request], Any]:
+    def _checked(
+        self, handler: Callable[[Request, Body], Any], together: Together | None = None
+    ) -> Callable[[Request], Any]:
+        """With `together`, what is asked of a team is asked of each of its workers."""
+
         async def checked(request: Request) -> Response:
             given = request.headers.get("x-workbench-token") or bearer(request.headers.get("authorization"))
             if not same(given, self._token):
                 return _error(401, "the control endpoints want the token of <library>/proxies/<pid>.json")
             try:
-                return JSONResponse(await handler(request, await self._body(request)))
+                body = await self._body(request)
+                answer = await handler(request, body)
+                if together is not None and self._asks_all(request):
+                    answer = together(answer, await self._of_others(request, body))
+                return JSONResponse(answer)
             except Refused as refused:
                 return _error(refused.status, str(refused))
 
         return checked
+
+    def _asks_all(self, request: Request) -> bool:
+        return self._team is not None and ALONE not in request.headers
+
+    async def _of_others(self, request: Request, body: Body) -> list[Body]:
+        assert self._team is not None
+        path = request.url.path.removeprefix(CONTROL)
+        return await self._team.ask(request.method, path, body if request.method != "GET" else None)
 
     async def _body(self, request: Request) -> Body:
         limit = self._proxy.settings.max_body_bytes
@@ -95,7 +121,8 @@ class Control:
         proxy = self._proxy
         return {
             "version": __version__,
-            "pid": os.getpid(),
+            "pid": os.getpid() if self._team is None else self._team.pid,
+            "workers": [os.getpid()],
             "upstreams": [_shown(proxy, upstream) for upstream in proxy.routes.upstreams.values()],
             "default": proxy.settings.default,
             "running": [exchange.recording.id for exchange in proxy.running if exchange.recording.id],
@@ -139,6 +166,9 @@ class Control:
     async def decide(self, request: Request, body: Body) -> Body:
         """What becomes of an answer that is held: let go, edited, dropped."""
         intercept, id, what = self._proxy.intercept, request.path_params["id"], body.get("do")
+        if id not in intercept.held and self._asks_all(request):
+            for done in await self._of_others(request, body):
+                return done
         if what == "release":
             _do(lambda: intercept.release(id))
         elif what == "drop":
@@ -148,6 +178,35 @@ class Control:
         else:
             raise Refused(400, 'do is "release", "drop" or "edit"')
         return {"id": id, "done": what}
+
+    async def shared(self, request: Request, body: Body) -> Body:
+        """What all workers know, for one that takes another's place; or what one of them has just learnt."""
+        proxy = self._proxy
+        if request.method == "POST":
+            proxy.authorizations.update(body.get("authorizations") or {})
+            return {}
+        return {
+            "upstreams": [_shown(proxy, upstream) for upstream in proxy.routes.upstreams.values()],
+            "breakpoints": [str(one) for one in proxy.intercept.breakpoints],
+            "limit": proxy.intercept.limit,
+            "authorizations": proxy.authorizations,
+        }
+
+    async def known(self, request: Request, body: Body) -> Body:
+        """What this worker remembers of earlier turns, for one that gets the next."""
+        return self._proxy.remembered(body)
+
+    async def catch_up(self) -> None:
+        """As another worker says that things stand; where nobody answers, all of us begin."""
+        assert self._team is not None
+        proxy = self._proxy
+        for state in (await self._team.ask("GET", "/shared"))[:1]:
+            for one in (each for each in state["upstreams"] if each["changed"]):
+                upstream = proxy.routes.upstreams[one["name"]]
+                dialect, policy = _wanted(upstream, {"dialect": one["dialect"], "policy": one["policy"]})
+                proxy.routes.change(upstream.name, dialect=dialect, policy=policy)
+            proxy.intercept.set(state["breakpoints"], state["limit"])
+            proxy.authorizations.update(state["authorizations"])
 
     async def stop(self, request: Request, body: Body) -> Body:
         asyncio.get_running_loop().call_soon(self._stop)
@@ -258,17 +317,46 @@ def _wanted(upstream: Upstream, body: Body) -> tuple[str, Policy]:
     return dialect, policy
 
 
+Together = Callable[[Body, list[Body]], Body]
+
+
+def _own(own: Body, others: list[Body]) -> Body:
+    """All have done the same."""
+    return own
+
+
+def _all_held(own: Body, others: list[Body]) -> Body:
+    return {"held": [held for one in (own, *others) for held in one["held"]]}
+
+
+def whole_status(own: Body, others: list[Body]) -> Body:
+    """Of a team: what runs anywhere, what any of its recorders has lost."""
+    every = (own, *others)
+    recorder = dict(own["recorder"])
+    for key in ("problem", "index_problem"):
+        recorder[key] = next((one["recorder"][key] for one in every if one["recorder"][key]), None)
+    for key in ("lost_lines", "lost_bytes"):
+        recorder[key] = sum(one["recorder"][key] for one in every)
+    lists = {key: [item for one in every for item in one[key]] for key in ("workers", "running")}
+    held = {id: what for one in every for id, what in one["held_back"].items()}
+    return own | lists | {"recorder": recorder, "held_back": held}
+
+
 _HEALTH_TIMEOUT = 2.0
 
 
 async def health(proxy: Proxy) -> Response:
     """Whether a request would get through, and whether it would be kept. Anybody may ask that."""
-    upstreams = dict(await asyncio.gather(*(_reachable(proxy, name) for name in proxy.routes.upstreams)))
-    recorder = _recorder_state(proxy)
-    well = recorder["problem"] is None and all(state["reachable"] for state in upstreams.values())
+    reached = asyncio.gather(*(_reachable(proxy, name) for name in proxy.routes.upstreams))
+    state: Body = {"workers": [], "running": list(proxy.running), "held_back": {}}
+    state["recorder"] = _recorder_state(proxy)
+    if proxy.team is not None:
+        state = whole_status(state, await proxy.team.ask("GET", "/status"))
+    upstreams, recorder = dict(await reached), state["recorder"]
+    well = recorder["problem"] is None and all(one["reachable"] for one in upstreams.values())
     library = str(proxy.settings.library)
     tapes = {"writable": recorder["problem"] is None, "library": library, **recorder}
-    running = len(proxy.running)
+    running = len(state["running"])
     body = {"ok": well, "version": __version__, "running": running, "upstreams": upstreams, "tapes": tapes}
     return JSONResponse(body, 200 if well else 503)
 

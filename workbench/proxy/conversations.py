@@ -38,6 +38,14 @@ class Turn(NamedTuple):
 NO_SESSION = Turn()
 
 
+class Match(NamedTuple):
+    """A session that a request seems to continue. The greater one is the better one."""
+
+    rank: int  # by the answer to what it repeats, by the ids of calls, by what it repeats
+    depth: int  # so many messages are the same
+    session: str
+
+
 class Conversations:
     """What was asked and answered lately, as far as it tells conversations apart."""
 
@@ -46,20 +54,26 @@ class Conversations:
         self._asked = _Memory(most)  # by the digest of the messages
         self._calls = _Memory(most)  # by the id of a call
 
-    def turn(self, incoming: Incoming, id: str, chat: object = None) -> Turn:
+    def turn(self, incoming: Incoming, id: str, chat: object = None, elsewhere: Match | None = None) -> Turn:
         """The place of a request; `id` is the name of its session, should that be a new one, `chat` the body
-        as a chat request, where the client's API is another."""
-        said = said_session(incoming)
-        messages = _messages(incoming.json if chat is None else chat)
-        digests = list(_digests(messages)) if said is None else []
+        as a chat request, where the client's API is another, `elsewhere` what another worker knows of it."""
+        digests, ids = traces(incoming, chat)
         if not digests:
-            return Turn(said)
-        ids = [call for message in messages for call in _ids(message)]
-        session = self._answered.latest(digests) or self._calls.only(ids) or self._asked.latest(digests) or id
+            return Turn(said_session(incoming))
+        new = Match(0, 0, id)
+        session = max(self.match(digests, ids) or new, elsewhere or new).session
         self._asked.put(digests[-1], session)
         for call in ids:
             self._calls.put(call, session)
         return Turn(session, digests[-1])
+
+    def match(self, digests: list[str], ids: list[str]) -> Match | None:
+        """The session that a request with these traces continues, as far as we know."""
+        if (found := self._answered.latest(digests)) is not None:
+            return Match(3, *found)
+        if (session := self._calls.only(ids)) is not None:
+            return Match(2, 0, session)
+        return None if (found := self._asked.latest(digests)) is None else Match(1, *found)
 
     def answered(self, turn: Turn, answer: object) -> None:
         """The answer to that request."""
@@ -70,6 +84,15 @@ class Conversations:
             self._answered.put(_next(turn.digest, "assistant", choice.content, ids), turn.session)
             for id in ids:
                 self._calls.put(id, turn.session)
+
+
+def traces(incoming: Incoming, chat: object = None) -> tuple[list[str], list[str]]:
+    """By what a request is recognised whose client does not name its session: digests of the beginnings of
+    its messages, and ids of calls."""
+    if said_session(incoming) is not None:
+        return [], []
+    messages = _messages(incoming.json if chat is None else chat)
+    return list(_digests(messages)), [call for message in messages for call in _ids(message)]
 
 
 def said_session(incoming: Incoming) -> str | None:
@@ -108,10 +131,10 @@ class _Memory:
         if len(self._sessions) > self._most:
             self._sessions.popitem(last=False)
 
-    def latest(self, keys: list[str]) -> str | None:
-        """The session that had the last of these keys, where one had any."""
-        found = next((self._sessions[key] for key in reversed(keys) if key in self._sessions), None)
-        return None if found is None else next(reversed(found))
+    def latest(self, keys: list[str]) -> tuple[int, str] | None:
+        """The session that had the last of these keys, where one had any, and which one that is."""
+        at = next((at for at in range(len(keys), 0, -1) if keys[at - 1] in self._sessions), None)
+        return None if at is None else (at, next(reversed(self._sessions[keys[at - 1]])))
 
     def only(self, keys: list[str]) -> str | None:
         """The one session that has all of the keys that are known. Some models count their calls from 0 in

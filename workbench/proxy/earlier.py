@@ -41,6 +41,10 @@ class EarlierResponses:
         id = request.get("previous_response_id") if isinstance(request, Mapping) else None
         return isinstance(id, str) and id not in self._known
 
+    def known(self, id: object) -> tuple[Mapping[str, Any], Sequence[Any]] | None:
+        """A request and the items of its response, where it is remembered."""
+        return self._known.get(str(id))
+
     def items(self, id: str) -> Sequence[Any] | None:
         """Everything up to this response, the oldest first; None where it is not known."""
         parts: list[Sequence[Any]] = []

@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import uvicorn
 from starlette.applications import Starlette
@@ -33,12 +33,14 @@ from workbench.proxy.control import Control, health
 from workbench.proxy.guard import CONTROL, Guard
 from workbench.proxy.protocol import limited_to
 from workbench.proxy.registration import Registration, register, registered
+from workbench.proxy.team import Team
 from workbench.recording.recorder import Recorder
 from workbench.system import on_signals, run
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """A socket that listens at the address. Raises UserError with what to do."""
+def bind(host: str, port: int, *, shared: bool = False) -> socket.socket:
+    """A socket that listens at the address, with others of ours where it is `shared`. Raises UserError with
+    what to do."""
     try:
         family, kind, proto, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -46,7 +48,7 @@ def bind(host: str, port: int) -> socket.socket:
         sock = socket.socket(family, kind, proto)
     except OSError as error:
         raise UserError(f"cannot listen on {host!r}: {error.strerror or error}") from None
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT if shared else socket.SO_REUSEADDR, 1)
     try:
         sock.bind(address)
         # Asked now and not later: two proxies may both bind with SO_REUSEADDR, only one can listen.
@@ -78,24 +80,53 @@ _LOOK = 2.0  # seconds between two looks whether the registration is still there
 _AFTER_GRACE = 5  # seconds for error events and tapes, once the grace period is over
 
 
+class Log(Protocol):
+    """What gets the row of each exchange that has ended."""
+
+    def put(self, row: Mapping[str, Any]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+OpenLog: TypeAlias = Callable[[], Log | None]
+
+
 def serve(
     settings: Settings,
     announce: Callable[[str], None],
-    on_end: Callable[[Mapping[str, Any]], None] | None = None,
+    open_log: OpenLog = lambda: None,
     breakpoints: Sequence[str] = (),
 ) -> int:
-    """Run until a signal or a viewer says stop. `announce` gets the URL as soon as it can be used, `on_end`
-    the row of each exchange that has ended."""
+    """Run until a signal or a viewer says stop. `announce` gets the URL as soon as it can be used."""
     sock = bind(settings.listen, settings.port)
+    return work(settings, (sock,), None, announce, open_log, breakpoints)
+
+
+def work(
+    settings: Settings,
+    sockets: Sequence[socket.socket],
+    team: Team | None,
+    announce: Callable[[str], None],
+    open_log: OpenLog,
+    breakpoints: Sequence[str] = (),
+) -> int:
+    """Serve at these sockets, alone or as one of a team."""
     sys.setswitchinterval(_SWITCH)
     # What goes wrong is on a tape, or said by us.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-    return run(_serve(settings, sock, announce, on_end, breakpoints))
+    log = open_log()
+    on_end = None if log is None else log.put
+    try:
+        return run(_serve(settings, sockets, team, announce, on_end, breakpoints))
+    finally:
+        if log is not None:
+            log.close()
 
 
 async def _serve(
     settings: Settings,
-    sock: socket.socket,
+    sockets: Sequence[socket.socket],
+    team: Team | None,
     announce: Callable[[str], None],
     on_end: Callable[[Mapping[str, Any]], None] | None,
     breakpoints: Sequence[str],
@@ -109,9 +140,10 @@ async def _serve(
         on_end=on_end,
     )
     recorder.start()
-    server = Server(settings, Proxy(settings, recorder, breakpoints), sock, announce)
-    on_signals(asyncio.get_running_loop(), server.stop, signal.SIGINT, signal.SIGTERM)
-    await server.serve(sockets=[sock])
+    server = Server(settings, Proxy(settings, recorder, breakpoints, team), sockets[0], announce, team)
+    stops = (signal.SIGTERM,) if team is not None else (signal.SIGINT, signal.SIGTERM)
+    on_signals(asyncio.get_running_loop(), server.stop, *stops)
+    await server.serve(sockets=list(sockets))
     return 0
 
 
@@ -127,18 +159,26 @@ class Server(uvicorn.Server):
     """uvicorn's, with an end that finishes streams and tapes."""
 
     def __init__(
-        self, settings: Settings, proxy: Proxy, sock: socket.socket, announce: Callable[[str], None]
+        self,
+        settings: Settings,
+        proxy: Proxy,
+        sock: socket.socket,
+        announce: Callable[[str], None],
+        team: Team | None = None,
     ) -> None:
         self._settings = settings
         self._proxy = proxy
         self._announce = announce
+        self._team = team
         self._url = client_url(settings.listen, sock.getsockname()[1])
-        self._token = secrets.token_urlsafe(24)
+        self._token = secrets.token_urlsafe(24) if team is None else team.token
+        self._control = Control(proxy, self._token, self._end, team)
         self._file: Path | None = None
+        self._keeper: asyncio.Task[None] | None = None
         self._asked = 0
         super().__init__(
             uvicorn.Config(
-                application(settings, proxy, self._token, self.stop),
+                application(settings, proxy, self._control),
                 http=limited_to(settings.max_header_bytes),
                 ws="none",
                 lifespan="off",
@@ -165,15 +205,35 @@ class Server(uvicorn.Server):
             self._proxy.interrupt_all(_STOPPING)
         self.force_exit = self._asked > 2
 
+    def _end(self) -> None:
+        """A viewer wants it: the whole proxy, not one worker."""
+        if self._team is None:
+            self.stop()
+        else:
+            os.kill(self._team.pid, signal.SIGTERM)
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._team is not None:
+            if self._team.takes_over:
+                await self._control.catch_up()  # others were told things before we were there
+            asyncio.get_running_loop().add_reader(self._team.alive, self._left_alone, self._team.alive)
         await super().startup(sockets)
+        if self._team is None:
+            self._register()
+        _spare_the_collector()
+        self._announce(self._url)
+
+    def _left_alone(self, pipe: int) -> None:
+        """The process that started us is gone."""
+        asyncio.get_running_loop().remove_reader(pipe)
+        self.stop()
+
+    def _register(self) -> None:
         registered(self._settings.library)  # tidies away those that died
         control = self._url.removesuffix("/v1") + CONTROL
         self._registration = Registration(os.getpid(), self._url, control, self._token, time.time())
         self._file = register(self._settings.library, self._registration)
         self._keeper = asyncio.create_task(self._stay_registered())
-        _spare_the_collector()
-        self._announce(self._url)
 
     async def _stay_registered(self) -> None:
         """The library may be deleted while we run: screens shall find us in the new one."""
@@ -191,21 +251,20 @@ class Server(uvicorn.Server):
         while self._proxy.running and not self.force_exit and loop.time() < latest:
             await asyncio.sleep(0.02)
         timer.cancel()
-        self._keeper.cancel()
+        if self._keeper is not None:
+            self._keeper.cancel()
         await self._proxy.close()
         if self._file is not None:
             self._file.unlink(missing_ok=True)
 
 
-def application(settings: Settings, proxy: Proxy, token: str, stop: Callable[[], None]) -> ASGIApp:
+def application(settings: Settings, proxy: Proxy, control: Control) -> ASGIApp:
     """The guard, and what it protects: health, control, and all other paths for upstreams."""
 
     async def answer_health(request: Request) -> Response:
         return await health(proxy)
 
-    ours = Starlette(
-        routes=[Route("/health", answer_health, methods=["GET"]), Control(proxy, token, stop).routes()]
-    )
+    ours = Starlette(routes=[Route("/health", answer_health, methods=["GET"]), control.routes()])
 
     async def route(scope: Scope, receive: Receive, send: Send) -> None:
         # By hand: a framework's layers would be around every chunk of every stream.
