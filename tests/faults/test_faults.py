@@ -20,6 +20,8 @@ from workbench.tape.format import Tape
 
 # Waits that a test can afford; every one of them is far from the next.
 QUICK = "heartbeat = 0.15\nhead_wait = 0.3\nsilence = 0.4\nidle_timeout = 0.8\nanswer_timeout = 2.5\n"
+# An answer of very many small pieces takes longer on a machine that is busy.
+LONGER = "heartbeat = 0.15\nhead_wait = 1.2\nsilence = 1.5\nidle_timeout = 2.2\nanswer_timeout = 4\n"
 
 
 LARGE = 5000  # bytes: more is not cut into small pieces
@@ -57,7 +59,7 @@ CASES = {f"case_{number}": case for number, case in enumerate(all_cases())}
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcomes]:
     """All of them through one proxy, many at a time: none may disturb another."""
     with (
-        running_bench(tmp_path_factory.mktemp("faults"), toml=QUICK) as bench,
+        running_bench(tmp_path_factory.mktemp("faults"), toml=LONGER if exhaustive() else QUICK) as bench,
         ThreadPoolExecutor(12) as pool,
     ):
         bench.upstream.answer_with(lambda seen: script(str(seen.header("x-session-id"))))
