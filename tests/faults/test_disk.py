@@ -7,7 +7,7 @@ import json
 import os
 import sqlite3
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,10 @@ from tests.support.streams import chunk, message, sse, stream_of
 from tests.support.upstream.answers import Answer, Finish, Gate, Send, Step, whole
 from tests.support.upstream.server import ScriptedUpstream
 from workbench.analysis.filters import fits_exchange, parse
+from workbench.cli.sessions import sessions_list
 from workbench.errors import UserError
+from workbench.lab.store import open_try
+from workbench.library.chats import Chats, Turn
 from workbench.library.index import rebuild
 from workbench.library.query import Library, tape_of
 from workbench.library.retention import Keep, expire
@@ -187,6 +190,46 @@ def test_an_index_that_names_a_link_or_a_pipe_opens_none(strange_library: Path, 
     with Library(strange_library) as library:
         (row,) = library.rows()
     assert not fits_exchange(parse("text:x"), row, strange_library)
+
+
+@pytest.mark.parametrize("change", ["answered = 'soon'", "answered = 9e999", "model = x'00'", "turn = 'one'"])
+def test_chats_of_a_stranger_are_told_to_be_such(tmp_path: Path, change: str):
+    with closing(Chats(tmp_path)) as chats:
+        chats.remember(Turn(0, "d", "u", "m", "c", "p", 1, "x", None, None, None, 1.0))
+        assert not chats.strange()
+    with closing(sqlite3.connect(tmp_path / "chats.sqlite")) as file:
+        file.execute(f"UPDATE turns SET {change}")
+        file.commit()
+    with pytest.raises(UserError, match="rows that no workbench writes"):
+        sessions_list(str(tmp_path), as_json=True)
+
+
+def _pipe(file: Path) -> None:
+    os.mkfifo(file)
+
+
+STRANGE_FILES: list[Callable[[Path], object]] = [
+    _pipe,
+    lambda file: file.symlink_to("/dev/zero"),
+    lambda file: file.write_text("[" * 100_000),
+    lambda file: file.write_text('{"times": ' + "9" * 6_000 + "}"),
+    lambda file: file.write_text('{"cases": 1, "variants": [null]}'),
+]
+
+
+@pytest.mark.parametrize("make", STRANGE_FILES)
+def test_a_try_of_a_stranger_is_refused_with_a_sentence(tmp_path: Path, make: Callable[[Path], object]):
+    folder = tmp_path / "tries" / "try-x"
+    folder.mkdir(parents=True)
+    make(folder / "plan.json")
+    with pytest.raises(UserError):
+        open_try(tmp_path, "last")
+
+
+def test_an_index_that_is_a_pipe_is_not_waited_for(tmp_path: Path):
+    _pipe(tmp_path / "library.sqlite")
+    with pytest.raises(UserError, match="is not a file"):
+        Library(tmp_path)
 
 
 def test_a_running_proxy_is_not_held_up_by_a_pipe(tmp_path: Path):

@@ -25,7 +25,7 @@ from workbench.analysis.verdicts import Kind, Verdict, facts_of_row, verdict
 from workbench.errors import UserError
 from workbench.library.query import parse_moment
 from workbench.library.summary import Row
-from workbench.library.tapefiles import is_tape_file
+from workbench.library.tapefiles import is_real_file
 from workbench.replay.player import Player
 from workbench.tape.format import read_tape
 from workbench.tape.recipe import chat_request
@@ -169,7 +169,7 @@ def fits_exchange(wanted: Filter, row: Row, library: Path) -> bool:
     """By the index, and where that cannot tell, by the tape, which is read for it."""
     found = wanted.matches(row, verdict(facts_of_row(row)))
     if found is None:
-        if not is_tape_file(library / row.path):
+        if not is_real_file(library / row.path):
             return False
         tape = read_tape(library / row.path)
         player = Player(tape.header)

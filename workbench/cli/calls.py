@@ -16,7 +16,7 @@ from workbench.cli.output import Painted, write, write_painted
 from workbench.errors import UserError
 from workbench.library.query import Filter, Library, parse_moment
 from workbench.library.summary import Row, started_of
-from workbench.library.tapefiles import is_tape_file
+from workbench.library.tapefiles import is_real_file
 from workbench.replay.player import Player
 from workbench.tape.format import Tape, TapeError, read_tape
 from workbench.text import json_object, json_text, say, visible_line
@@ -73,7 +73,7 @@ def _calls(folder: Path, rows: Iterable[Row]) -> Iterator[Called]:
 
 def _turn(path: Path, id: str) -> Turn | None:
     """From the tape's last line, where that has the answer; otherwise the tape is played."""
-    if not is_tape_file(path):
+    if not is_real_file(path):
         return None
     try:
         tape = read_tape(path)

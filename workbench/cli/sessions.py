@@ -12,7 +12,7 @@ from datetime import datetime
 from workbench.cli.library import library_folder
 from workbench.cli.output import write
 from workbench.errors import UserError
-from workbench.library.chats import Chats, Turn
+from workbench.library.chats import FILE, Chats, Turn
 from workbench.text import json_text, say, visible_line
 
 
@@ -65,9 +65,14 @@ def sessions_delete(names: Sequence[str], library: str | None, everything: bool)
 def _open(library: str | None) -> Chats:
     folder = library_folder(library)
     try:
-        return Chats(folder, create=False)
+        chats = Chats(folder, create=False)
+        strange = chats.strange()
     except sqlite3.Error as error:
         raise UserError(f"the chats of {folder} cannot be read: {error}") from None
+    if strange:
+        chats.close()
+        raise UserError(f"the chats of {folder} have rows that no workbench writes; delete {folder / FILE}")
+    return chats
 
 
 def _known(chats: Chats, name: str) -> Sequence[Turn]:

@@ -31,7 +31,7 @@ from workbench.lab.store import Try, create_try, open_try
 from workbench.lab.suite import SUFFIX, TIMES, plan_of, read_suite, write_suite
 from workbench.lab.trials import JOBS, Budget, Ending, Trials, proxy_for
 from workbench.library.query import Library, tape_of
-from workbench.library.tapefiles import is_tape_file
+from workbench.library.tapefiles import is_real_file
 from workbench.proxy.registration import ProxyConnection
 from workbench.recording.redaction import Redaction, check_patterns
 from workbench.tape.format import read_tape
@@ -186,7 +186,7 @@ def _fitting(library: Path, text: str) -> list[Path]:
     with Library(library) as opened:
         rows = opened.rows()
     asked = [row for row in reversed(rows) if row.kind != "relay" and (row.try_id is None or "try:" in text)]
-    fits = [row for row in asked if is_tape_file(library / row.path) and fits_exchange(wanted, row, library)]
+    fits = [row for row in asked if is_real_file(library / row.path) and fits_exchange(wanted, row, library)]
     if not fits:
         raise UserError(f"no exchange in {library} fits {text!r}")
     return [library / row.path for row in fits]

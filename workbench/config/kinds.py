@@ -153,8 +153,8 @@ def _url(value: Any) -> str:
     try:
         parts = urlsplit(url)
         _ = parts.port
-    except ValueError as error:
-        raise Unfit(f"this is not a URL: {error}") from None
+    except ValueError:  # it quotes what it does not like, which may be a secret
+        raise Unfit("this is not a URL: its host or its port cannot be read") from None
     if "@" in parts.netloc:
         # Not repeated in the message: it would be a password in a log.
         raise Unfit("a URL with a user or a password is refused; api_key_env and headers are for credentials")

@@ -29,6 +29,7 @@ from workbench.config.settings import (
     default_of,
 )
 from workbench.errors import UserError, parser_says
+from workbench.recording.redaction import Redaction
 from workbench.tape.inputs import read_file
 
 NAME = "workbench.toml"
@@ -156,7 +157,8 @@ class Upstreams:
         try:
             check_name([name], self.found, "upstream")
         except UnknownName as error:
-            raise UserError(f"{place}{error}{hint}") from None
+            # Somebody may have pasted a key where a name is wanted.
+            raise UserError(f"{place}{Redaction().text(str(error))}{hint}") from None
         return name
 
     def set_dialect(self, name: str | None, dialect: str, origin: str) -> None:

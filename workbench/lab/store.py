@@ -19,7 +19,7 @@ from workbench.errors import UserError
 from workbench.files import PRIVATE, replace_file
 from workbench.lab.outcomes import Outcome
 from workbench.lab.plan import Plan
-from workbench.library.tapefiles import make_folder
+from workbench.library.tapefiles import is_file, is_real_file, make_folder
 from workbench.text import json_object, json_text
 
 TRIES = "tries"
@@ -49,7 +49,7 @@ class Try:
     @contextmanager
     def opened(self) -> Iterator[None]:
         """While outcomes are added. Only one process may do that."""
-        with (self.folder / _OUTCOMES).open("ab") as file:
+        with open(self.folder / _OUTCOMES, "ab", opener=_append) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
@@ -66,6 +66,11 @@ class Try:
         self._file.write(json_text(outcome.as_json()).encode("utf-8") + b"\n")
         self._file.flush()
         self.outcomes[outcome.number] = outcome
+
+
+def _append(path: str, flags: int) -> int:
+    """Not through a link: a library from elsewhere may have one."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))
 
 
 def create_try(library: Path, plan: Plan, now: float | None = None) -> Try:
@@ -90,7 +95,8 @@ def create_try(library: Path, plan: Plan, now: float | None = None) -> Try:
 
 def list_tries(library: Path) -> list[str]:
     """The ids, newest first."""
-    return sorted((folder.parent.name for folder in (library / TRIES).glob(f"*/{_PLAN}")), reverse=True)
+    found = (library / TRIES).glob(f"*/{_PLAN}")
+    return sorted((plan.parent.name for plan in found if is_real_file(plan)), reverse=True)
 
 
 def open_try(library: Path, id: str) -> Try:
@@ -108,13 +114,15 @@ def open_try(library: Path, id: str) -> Try:
         for line in _lines(folder / _OUTCOMES):
             outcome = Outcome.from_json(line)
             found.outcomes[outcome.number] = outcome
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"{folder} cannot be read: {error}") from None
     return found
 
 
 def _lines(file: Path) -> Iterator[dict[str, Any]]:
     """Whole lines only: the last one of a process that was killed may be half written."""
+    if not is_file(file):
+        raise OSError(f"{file.name} is not a file")
     for line in file.read_bytes().split(b"\n")[:-1]:
         if (value := json_object(line)) is not None:
             yield value

@@ -81,6 +81,16 @@ class Chats:
         self._db.execute("PRAGMA synchronous = NORMAL")
         self._db.executescript(f"{_SCHEMA}PRAGMA user_version = {_VERSION};")
 
+    def strange(self) -> bool:
+        """Whether there are rows that only a stranger can have written."""
+        texts = ("digest", "upstream", "model", "chat", "parent", "prompt")
+        tests = [f"typeof({name}) != 'text'" for name in texts]
+        tests += [f"typeof({name}) NOT IN ('text', 'null')" for name in ("session", "tape", "followed")]
+        tests += ["typeof(turn) != 'integer'", "typeof(answered) != 'real'", "abs(answered) > 1e11"]
+        with self._lock:
+            found = self._db.execute(f"SELECT 1 FROM turns WHERE {' OR '.join(tests)} LIMIT 1")
+            return found.fetchone() is not None
+
     def find(
         self, digest: str, upstream: str, model: str, session: str | None, following: str, since: float
     ) -> Turn | None:

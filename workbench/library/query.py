@@ -18,7 +18,7 @@ from urllib.parse import quote
 from workbench.errors import UserError
 from workbench.library.index import VERSION, Index
 from workbench.library.summary import COLUMNS, Row
-from workbench.library.tapefiles import INDEX, SUFFIX, TAPES, is_alive, is_tape_file
+from workbench.library.tapefiles import INDEX, SUFFIX, TAPES, is_alive, is_real_file
 
 _AGO = re.compile(r"(\d{1,6}(?:\.\d+)?)\s*(s|m|min|h|d|w)")
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -103,6 +103,8 @@ class Library:
     def _connect(self) -> None:
         if not self._file.exists():
             raise UserError(_missing(self.folder))
+        if not self._file.is_file():  # to open a pipe would mean to wait for ever
+            raise UserError(f"{self._file} is not a file; remove it, then {REBUILD}")
         with _told(self._file):
             self._number = self._file.stat().st_ino
             address = f"file:{quote(os.fsencode(self._file.absolute()))}?mode=ro"
@@ -176,7 +178,7 @@ def tape_of(library: Path, id: str) -> Path:
     if not rows:
         raise UserError(f"there is no exchange {id!r} in {library}")
     path = library / rows[0].path
-    if not is_tape_file(path):
+    if not is_real_file(path):
         raise UserError(f"the tape of {id!r} is not a file in {library}: {path}")
     return path
 

@@ -143,8 +143,8 @@ def is_file(path: Path) -> bool:
         return False
 
 
-def is_tape_file(path: Path) -> bool:
-    """Whether what the index calls a tape is a file in a real folder; links may lead out of the library."""
+def is_real_file(path: Path) -> bool:
+    """Whether it is a file in a real folder. Links may lead out of the library, where a stranger made it."""
     return is_file(path) and not path.parent.is_symlink()
 
 

@@ -420,6 +420,8 @@ def test_issue_11_4_a_word_that_convert_does_not_know(folder: Path) -> None:
         "http://h/v1#hunter2",
         "http://h/hunter2/chat/completions",
         "http://h/hunter2 x",
+        "https://h:hunter2/v1",
+        "http://[hunter2]/v1",
         "//u:hunter2@h",
     ],
 )
@@ -428,3 +430,9 @@ def test_a_refused_url_is_not_repeated(url: str):
     with pytest.raises(UserError) as error:
         read_settings(Flags(upstream=url))
     assert "hunter2" not in error.value.message
+
+
+def test_a_key_where_a_name_is_wanted_is_not_repeated():
+    with pytest.raises(UserError, match="there is no upstream") as error:
+        read_settings(Flags(upstream="sk-proj-" + "aB3x" * 12))
+    assert "aB3x" not in error.value.message

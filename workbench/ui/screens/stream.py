@@ -23,7 +23,7 @@ from workbench.errors import UserError
 from workbench.files import save
 from workbench.library.index import delete_tape, fill_in
 from workbench.library.summary import Row
-from workbench.library.tapefiles import is_tape_file
+from workbench.library.tapefiles import is_real_file
 from workbench.replay.lines import Tail
 from workbench.replay.marks import Mark, Marks
 from workbench.replay.player import Pane
@@ -592,7 +592,7 @@ class StreamScreen(InterceptingScreen):
         chosen = self._list.chosen
         marked = [row for row in self.catalogue.rows if row.marked and row.kind != "relay"]
         rows = marked or ([chosen.row] if chosen is not None else [])
-        tapes = [tape for row in rows if is_tape_file(tape := self.library / row.path)]
+        tapes = [tape for row in rows if is_real_file(tape := self.library / row.path)]
         if tapes:
             screen = TrialScreen(self.library, tapes)
             self.app.push_screen(screen, self._show_tried)
