@@ -123,7 +123,7 @@ def open_once(folder: Path) -> tuple[float, float, float]:
         first = perf_counter() - begin
         busy = echoes(screen, ECHOES[11:61])
         # The line above the panes: the list says how many reads there are long before they are loaded.
-        whole = re.compile(rf"{READS} reads · [\d,]+ bytes".encode())
+        whole = re.compile(rf"{READS:,} reads · [\d,]+ bytes".encode())
         screen.until(lambda: whole.search(screen.raw, before), "all of it", 120)
         loaded = perf_counter()
     calm, busy_pauses = _longest(log, start, begin), _longest(log, begin, loaded)

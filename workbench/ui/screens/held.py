@@ -181,7 +181,7 @@ class HeldScreen(ViewScreen[None]):
                 tooltip="All clients get their answers as they are"),
         Binding("E", "edit_bytes", "Edit bytes", id="held.edit-bytes", show=False,
                 tooltip="Change the bytes that upstream sent since the breakpoint, its own calls included"),
-        *_unseen(ViewScreen.BINDINGS, "slash", "c", "C"),
+        *_unseen(ViewScreen.BINDINGS, "slash", "c", "Y,C"),
     ]  # fmt: skip
 
     def __init__(self, desk: Desk, first: str | None = None) -> None:

@@ -80,10 +80,11 @@ class ViewScreen(Screen[T]):
         Binding("n", "search_on(1)", "Next match", id="view.next", show=False, tooltip="The next match"),
         Binding("N", "search_on(-1)", "Previous match", id="view.previous", show=False,
                 tooltip="The previous match"),
-        Binding("c", "copy", "Copy", id="view.copy",
-                tooltip="Copy what the mouse selected, or else all of this part"),
-        Binding("y", "copy_line", "Copy line", id="view.copy-line", show=False, tooltip="Copy this line"),
-        Binding("C", "save", "To file", id="view.save", tooltip="Write this part to a file"),
+        Binding("y", "copy_line", "Copy", id="view.copy-line",
+                tooltip="Copy what the mouse selected, or else this line"),
+        Binding("Y,C", "save", "To file", id="view.save", key_display="Y",
+                tooltip="Write this part to a file"),
+        Binding("c", "copy", "Copy all", id="view.copy", tooltip="Copy all of this part"),
         Binding("question_mark", "help", "Help", id="view.help", key_display="?",
                 tooltip="What the keys do here"),
     ]  # fmt: skip
@@ -215,21 +216,20 @@ class ViewScreen(Screen[T]):
     # -- copying
 
     def action_copy(self) -> None:
-        selected = self.get_selected_text()
-        if selected:
-            self._copy(selected, "the selection")
-        elif self.pane is not None:
+        if self.pane is not None:
             self._copy(self.pane.document.whole(), f"“{self.pane.title}”")
 
     def action_copy_line(self) -> None:
-        pane = self.pane
-        if pane is not None and 0 <= pane.cursor < pane.count():
+        pane, selected = self.pane, self.get_selected_text()
+        if selected:
+            self._copy(selected, "the selection")
+        elif pane is not None and 0 <= pane.cursor < pane.count():
             self._copy(pane.copied(pane.cursor), "the line")
 
     def _copy(self, text: str, what: str) -> None:
         # A lone surrogate, which is half a character, cannot be written in UTF-8.
         self.app.copy_to_clipboard(text.encode("utf-8", "backslashreplace").decode())
-        doubt = "; terminals may cut so long a text, C writes it to a file" if len(text) > _CLIPBOARD else ""
+        doubt = "; terminals may cut so long a text, Y writes it to a file" if len(text) > _CLIPBOARD else ""
         self.notify(f"copied {what}, {counted(len(text), 'character')}{doubt}", timeout=3)
 
     def action_save(self) -> None:
@@ -257,13 +257,15 @@ _PANES = (
     ("Client", "what the client got: text, calls, arguments, the end"),
 )
 _TOGETHER = (
-    "The three move together: the row you select lights up the rows and the very characters of the others "
-    "that it comes from or led to."
+    "They stand side by side: what a read led to is on its line, and the three scroll as one; A lets each "
+    "scroll by itself. The row you select lights up the rows and the very characters of the others that it "
+    "comes from or led to. Long runs of prose and data are folded: enter opens one, L all of them."
 )
 _SIGNS = (
     ("✖ ▲ ●", "an error, a warning, something to know"),
     ("✔ ◌", "all went well; still running"),
     ("1▌", "belongs to call 1: its colour and number run through all panes"),
+    ("▸ ×99", "99 rows of prose or data, folded"),
     ("+12 held", "12 characters are held back, because it is not decided yet what they are"),
     ("↵ ⇥ ␍", "a line feed, a tab, a carriage return in the text"),
     ("\\x1b", "in reverse: a character that would steer the terminal, shown instead of obeyed"),

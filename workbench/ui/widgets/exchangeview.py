@@ -166,6 +166,8 @@ class ExchangeView(Vertical):
         player, pane = self.player, event.pane
         if player is None or not isinstance(pane, TapePane) or event.row >= pane.count():
             return  # another tape may have been opened meanwhile
+        if pane.scroll.hidden:
+            self.notify("the filter hides this row; f changes it", timeout=3)
         common = pane.common
         for other in self.panes:
             other.highlight(common)

@@ -186,9 +186,11 @@ class UpstreamPane(TapePane):
         return super().searched(row) if isinstance(self.item(row), Line) else ""
 
     def copied(self, row: int) -> str:
-        """A read exactly as it came."""
+        """A read exactly as it came; of one that brought several events, the event that is selected."""
         assert self.player is not None
-        item = self.item(row)
+        item, alignment, line = self.item(row), self.scroll.alignment, self.scroll.line
+        if row == self.cursor and alignment is not None and line >= 0 and alignment.events[line] != EMPTY:
+            return decoded(self.player.data[slice(*alignment.range_of(line))])
         return decoded(self.player.read(item)) if isinstance(item, int) else joined_text(self.pieces(item))
 
     def whole(self) -> bytes | None:

@@ -123,6 +123,9 @@ class RowPane(Widget, can_focus=True):
         """The line that is selected."""
         return min(self.cursor, self.count() - 1)
 
+    def is_selected(self, line: int) -> bool:
+        return line == self.selected_line
+
     def go_to_line(self, line: int) -> None:
         """Select what stands on a line."""
         self.go(line)
@@ -309,7 +312,7 @@ class RowPane(Widget, can_focus=True):
 
     def _drawn(self, line: int, width: int) -> Strip:
         strip = self.draw_line(line, width)
-        if line != self.selected_line:
+        if not self.is_selected(line):
             return strip
         if self.has_focus:
             # All of it in one colour: whatever else is in the row was not chosen for this background.

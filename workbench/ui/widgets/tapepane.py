@@ -102,6 +102,15 @@ class LineScroll:
             return -1
         return min(shown.number_of(self.line), len(shown) - 1)
 
+    @property
+    def hidden(self) -> bool:
+        """Whether a filter hides the selected line."""
+        place = self.place
+        if place < 0:  # of what was wanted there is nothing at all
+            return self.line >= 0
+        entry = self.entry(place)
+        return not entry.start <= self.line < entry.end
+
     def entry(self, number: int) -> Entry:
         shown = self._shown if not self._stale else self.shown
         assert shown is not None
@@ -198,6 +207,9 @@ class TapePane(RowPane):
         self.step: int | None = None
         self.changed: ChangedRows | None = None  # against another tape, when this is a variant of it
         self._channels: Channels | None = None  # the texts that rows make together, once searched
+        self._pressed: tuple[int, int | None] | None = (
+            None  # where the mouse button went down, and on which line
+        )
         self._common = Highlight()  # what the row that is selected in some pane has in common with others
         self.border_title = self.NAME
 
@@ -248,6 +260,9 @@ class TapePane(RowPane):
     def selected_line(self) -> int:
         return self.scroll.place
 
+    def is_selected(self, line: int) -> bool:
+        return line == self.scroll.place and not self.scroll.hidden
+
     def go_to_line(self, line: int) -> None:
         self.scroll.select_entry(line)
         if self.extent():
@@ -271,8 +286,16 @@ class TapePane(RowPane):
         return super().render_line(y)
 
     def line_at(self, y: int) -> int | None:
+        """What was seen there when the button was pressed: the focus moves then, and more may be opened."""
+        pressed, self._pressed = self._pressed, None
+        if pressed is not None and pressed[0] == y:
+            return pressed[1]
         self.scroll.arrange()
         return super().line_at(y)
+
+    async def _on_mouse_down(self, event: events.MouseDown) -> None:
+        offset = event.get_content_offset(self)
+        self._pressed = (offset.y, super().line_at(offset.y)) if offset is not None else None
 
     def below(self, line: int) -> int:
         return max(len(self.scroll.opened_in(pane, line)) for pane in self.scroll.panes)
@@ -464,7 +487,7 @@ class TapePane(RowPane):
         if self.changed is not None:
             pieces = [("±" if row in self.changed else " ", "warning"), *pieces]
         strip = self.line(pieces, width)
-        chosen = line == self.scroll.place and self.has_focus
+        chosen = self.is_selected(line) and self.has_focus
         return strip if chosen or not self.is_highlighted(item) else strip.apply_style(self.look("related"))
 
     def _draw_fold(self, alignment: Alignment, line: int, entry: Entry, width: int) -> Strip:
@@ -475,7 +498,7 @@ class TapePane(RowPane):
             new = self.changed.new.find(1, first, end) >= 0
             pieces = [("±" if new else " ", "warning"), *pieces]
         strip = self.line(pieces, width)
-        chosen = line == self.scroll.place and self.has_focus
+        chosen = self.is_selected(line) and self.has_focus
         if chosen or first >= end or not overlap(self.bytes_of_fold(alignment, entry), self.highlighted):
             return strip
         return strip.apply_style(self.look("related"))
@@ -495,7 +518,7 @@ class TapePane(RowPane):
         alignment = self.scroll.alignment
         assert alignment is not None
         row = alignment.cells[self.PANE][entry.start]
-        if entry.folded or not 0 <= row < self.count():
+        if entry.folded or not 0 <= row < self.count() or (self.scroll.hidden and line == self.scroll.place):
             return []
         return self._open_item(entry.start, self.item_on(entry.start, row), width, most)
 
