@@ -68,6 +68,10 @@ class StreamScreen(InterceptingScreen):
     """Live: the newest exchange is open, others can be chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "next(1)", "Next finding", id="exchange.next",
+                tooltip="The next finding, or match of a search; in the list: the next exchange gone wrong"),
+        Binding("N", "next(-1)", "Previous", id="exchange.previous", show=False,
+                tooltip="The finding or match before; in the list: the exchange before that went wrong"),
         Binding("D", "dialect", "Dialect", id="stream.dialect", show=False,
                 tooltip="Another dialect for the running proxy, from the next request on"),
         Binding("P", "policy", "Policy", id="stream.policy", show=False,

@@ -58,11 +58,11 @@ class ExchangeList(GroupedPane):
     NAME = "Exchanges"
     HEAD = 1
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "sort(1)", "Sort", id="list.sort", show=False,
+        Binding("o", "sort(1)", "Sort", id="list.sort",
                 tooltip="Sort the list by its next column; a click on a column's name does it, too"),
         Binding("O", "turn_order", "Turn order", id="list.turn", show=False,
                 tooltip="Sort the list the other way round"),
-        Binding("m", "do('mark')", "Mark", id="list.mark", show=False,
+        Binding("m", "do('mark')", "Mark", id="list.mark",
                 tooltip="Mark this exchange, or not: a marked one is never thrown away"),
         Binding("M", "do('note')", "Note", id="list.note", show=False,
                 tooltip="Write a note about this exchange; it is kept with it"),
