@@ -98,6 +98,7 @@ class Library:
         self.folder = folder
         self._file = folder / INDEX
         self._opened = 0
+        self._known: dict[str, tuple[tuple[Any, ...], Row]] = {}
         self._connect()
 
     def _connect(self) -> None:
@@ -143,13 +144,23 @@ class Library:
             found = self._db.execute(
                 f"SELECT {names} FROM tapes{where} ORDER BY started DESC, path DESC", values
             )
-            rows = (row for row in map(_row, found) if wanted.state in (None, row.state))
+            rows = (row for row in map(self._row, found) if wanted.state in (None, row.state))
             return list(islice(rows, limit))
 
     def count(self) -> int:
         """How many tapes the index knows."""
         with _told(self._file):
             return int(self._db.execute("SELECT count(*) FROM tapes").fetchone()[0])
+
+    def _row(self, values: tuple[Any, ...]) -> Row:
+        """Of thousands of rows one or two have changed since they were last asked for."""
+        path = values[0]
+        known = self._known.get(path)
+        if known is not None and known[0] == values:
+            return known[1] if known[1].state != "running" else _alive(known[1])
+        row = _row(values)
+        self._known[path] = values, row
+        return _alive(row) if row.state == "running" else row
 
     def unfilled(self) -> bool:
         """Whether there are rows that an older version wrote: `fill_in` reads what they lack."""
@@ -199,15 +210,22 @@ def _where(wanted: Filter) -> tuple[str, dict[str, Any]]:
     return (" WHERE " + " AND ".join(tests) if tests else ""), values
 
 
+_FINDINGS, _TOOLS, _STREAM, _MARKED = map(COLUMNS.index, ("findings", "tools", "stream", "marked"))
+
+
 def _row(values: tuple[Any, ...]) -> Row:
-    row = dict(zip(COLUMNS, values, strict=True))
-    row["findings"] = json.loads(row["findings"])
-    row["tools"] = tuple(json.loads(row["tools"])) if row["tools"] else ()
-    row["stream"] = None if row["stream"] is None else bool(row["stream"])
-    row["marked"] = bool(row["marked"])
-    if row["state"] == "running" and not is_alive(row["pid"]):
-        row["state"] = "cut"
-    return Row(**row)
+    row = list(values)
+    findings, tools, stream = values[_FINDINGS], values[_TOOLS], values[_STREAM]
+    row[_FINDINGS] = json.loads(findings) if findings != "{}" else {}
+    row[_TOOLS] = tuple(json.loads(tools)) if tools and tools != "[]" else ()
+    row[_STREAM] = None if stream is None else bool(stream)
+    row[_MARKED] = bool(values[_MARKED])
+    return Row(*row)
+
+
+def _alive(row: Row) -> Row:
+    """One that is said to run, as long as its writer lives."""
+    return row if is_alive(row.pid) else replace(row, state="cut")
 
 
 @contextmanager

@@ -328,7 +328,8 @@ class Catalogue:
         known, self._judged = self._judged, {}
         for row in rows:
             entry = known.get(row.path)
-            self._judged[row.path] = entry if entry is not None and entry.row == row else judged(row)
+            same = entry is not None and (entry.row is row or entry.row == row)
+            self._judged[row.path] = entry if same and entry is not None else judged(row)
         shown = [entry for entry in self._judged.values() if self._lets_through(entry)]
         self.fitting = len(shown)
         self.listed = shown if self._unfolded else without_side(shown)

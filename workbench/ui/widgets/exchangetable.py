@@ -7,11 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
-from workbench.analysis.verdicts import Verdict, facts_of_row, verdict
+from workbench.analysis.verdicts import Facts, Verdict, verdict
 from workbench.library.summary import Row
 from workbench.text import visible_line
 from workbench.ui.display import Pieces, look_of, sign_of
@@ -45,7 +46,37 @@ class Judged:
 
 def judged(row: Row) -> Judged:
     """What the index alone can say of an exchange."""
-    return Judged(row, verdict(facts_of_row(row)))
+    findings = tuple(row.findings.items())
+    return Judged(
+        row,
+        _verdict(
+            findings,
+            row.state,
+            row.status,
+            row.calls,
+            row.error,
+            row.kind,
+            row.dialect,
+            row.lost,
+            row.problem,
+        ),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _verdict(
+    findings: tuple[tuple[str, int], ...],
+    state: str,
+    status: int | None,
+    calls: int,
+    error: str | None,
+    kind: str | None,
+    dialect: str | None,
+    lost: int,
+    problem: str | None,
+) -> Verdict:
+    """Of thousands of exchanges most went like others."""
+    return verdict(Facts(state, status, calls, dict(findings), error, kind, dialect, lost, problem))
 
 
 Cell = Callable[[Judged], str]
