@@ -8,7 +8,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -217,7 +217,8 @@ def _row(values: tuple[Any, ...]) -> Row:
     row = list(values)
     findings, tools, stream = values[_FINDINGS], values[_TOOLS], values[_STREAM]
     row[_FINDINGS] = json.loads(findings) if findings != "{}" else {}
-    row[_TOOLS] = tuple(json.loads(tools)) if tools and tools != "[]" else ()
+    names = json.loads(tools) if tools and tools != "[]" else ()
+    row[_TOOLS] = tuple(name for name in names if isinstance(name, str))
     row[_STREAM] = None if stream is None else bool(stream)
     row[_MARKED] = bool(values[_MARKED])
     return Row(*row)
