@@ -98,13 +98,57 @@ def align(left: Sequence[str], right: Sequence[str]) -> Iterator[Aligned]:
     at = to = 0
     for gap in gaps(numbered(left, numbers), numbered(right, numbers)):
         yield from (Aligned("same", line, line) for line in left[at : gap.a])
-        both = min(gap.a_end - gap.a, gap.b_end - gap.b)
-        for one, other in zip(left[gap.a : gap.a + both], right[gap.b : gap.b + both], strict=True):
-            yield Aligned("same" if one == other else "changed", one, other)
-        yield from (Aligned("removed", line, None) for line in left[gap.a + both : gap.a_end])
-        yield from (Aligned("added", None, line) for line in right[gap.b + both : gap.b_end])
+        yield from _replaced(left[gap.a : gap.a_end], right[gap.b : gap.b_end])
         at, to = gap.a_end, gap.b_end
     yield from (Aligned("same", one, other) for one, other in zip(left[at:], right[to:], strict=True))
+
+
+_MOST = 250_000  # pairs of lines that are looked at; where there are more, lines are paired in their order
+
+
+def _replaced(left: Sequence[str], right: Sequence[str]) -> Iterator[Aligned]:
+    """Lines that say much the same stand beside each other; all others are gone, or new."""
+    at = to = 0
+    for one, other in _pairs(left, right):
+        yield from (Aligned("removed", line, None) for line in left[at:one])
+        yield from (Aligned("added", None, line) for line in right[to:other])
+        same = left[one] == right[other]
+        yield Aligned("same" if same else "changed", left[one], right[other])
+        at, to = one + 1, other + 1
+    yield from (Aligned("removed", line, None) for line in left[at:])
+    yield from (Aligned("added", None, line) for line in right[to:])
+
+
+def _pairs(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]:
+    """Which lines belong together, in order: as much as possible of what they have in common."""
+    if len(left) * len(right) > _MOST:
+        return [(at, at) for at in range(min(len(left), len(right)))]
+    if len(left) == len(right) == 1:
+        return [(0, 0)]
+    best = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]
+    alike = [[_alike(one, other) for other in right] for one in left]
+    for at in range(len(left) - 1, -1, -1):
+        for to in range(len(right) - 1, -1, -1):
+            paired = alike[at][to] + best[at + 1][to + 1] if alike[at][to] else 0
+            best[at][to] = max(paired, best[at + 1][to], best[at][to + 1])
+    found, at, to = [], 0, 0
+    while at < len(left) and to < len(right):
+        if alike[at][to] and best[at][to] == alike[at][to] + best[at + 1][to + 1]:
+            found.append((at, to))
+            at, to = at + 1, to + 1
+        elif best[at][to] == best[at + 1][to]:
+            at += 1
+        else:
+            to += 1
+    return found
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters two lines have in common at their ends; 0 where that is less than a third."""
+    most = min(len(one), len(other))
+    start = next((at for at in range(most) if one[at] != other[at]), most)
+    end = next((at for at in range(most - start) if one[-1 - at] != other[-1 - at]), most - start)
+    return start + end if 3 * (start + end) >= max(len(one), len(other)) and most else 0
 
 
 def _prompt(player: Player) -> Iterable[str]:

@@ -10,15 +10,16 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from workbench.errors import UserError
-from workbench.files import PRIVATE, replace_file
+from workbench.files import PRIVATE, replace_file, resolve
 from workbench.lab.outcomes import Outcome
 from workbench.lab.plan import Plan
+from workbench.library.query import tape_of
 from workbench.library.tapefiles import is_file, is_real_file, make_folder
 from workbench.text import json_object, json_text
 
@@ -117,6 +118,23 @@ def open_try(library: Path, id: str) -> Try:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"{folder} cannot be read: {error}") from None
     return found
+
+
+def origin_of(library: Path, header: Mapping[str, Any]) -> Path | None:
+    """The tape from which an exchange was sent again; None: it was not. UserError: it is not there any more.
+
+    A tape that is in no library has no id; the plan of the try knows where it is.
+    """
+    of, made, case = (header.get(key) for key in ("resend_of", "try_id", "case"))
+    if isinstance(of, str):
+        return tape_of(library, of)
+    if not isinstance(made, str) or not isinstance(case, str):
+        return None
+    cases = open_try(library, made).plan.cases
+    found = next((one.tape for one in cases if one.name == case and one.tape), None)
+    if found is not None and not is_file(resolve(found)):  # a library may come from elsewhere
+        raise UserError(f"the tape of the case {case!r} is not a file any more: {found}")
+    return None if found is None else resolve(found)
 
 
 def _lines(file: Path) -> Iterator[dict[str, Any]]:

@@ -514,7 +514,11 @@ class ReplayModel(OpenTape):
         """What was changed, in words."""
         if self.trying:
             return "trying … (u stops it)"
-        return f"VARIANT {describe(self.changes)} (u undoes)" if self.is_variant else ""
+        if self._variants is not None and self._variants.is_aside:
+            return "ORIGINAL (O shows the variant again)"
+        return (
+            f"VARIANT {describe(self.changes)} (u undoes, O original, = compares)" if self.is_variant else ""
+        )
 
     @property
     def trying(self) -> bool:
@@ -575,6 +579,31 @@ class ReplayModel(OpenTape):
             self._show_variant(before)
         self._change_status()
 
+    def redo(self) -> None:
+        """The change that was undone last once more."""
+        self.halt()
+        before, variants = self.player, self._variants
+        if variants is None or before is None or self.trying or not variants.redo():
+            self._tell("there is nothing that was undone", 2)
+            return
+        self._show_variant(before)
+        self._change_status()
+
+    def toggle_original(self) -> None:
+        """The original instead of the variant at the same moment, or the variant again."""
+        self.halt()
+        before, variants = self.player, self._variants
+        if variants is None or before is None or self.trying or not variants.toggle():
+            self._tell("there is no variant: e, d, !, J and | make one", 3)
+            return
+        self._show_variant(before)
+        self._change_status()
+
+    @property
+    def original(self) -> Player | None:
+        """What a variant was made from; None where what is shown is the original."""
+        return self._variants.original.player if self._variants else None
+
     def _compare(self) -> None:
         """Find the rows of a variant that differ, once all of it is read."""
         source, variants = self.source, self._variants
@@ -615,7 +644,8 @@ class ReplayModel(OpenTape):
     @property
     def rewritten(self) -> bool:
         """The user edited a text: that is lost on closing, while a switch is quickly set again."""
-        return any(isinstance(change, Retext) for change in self.changes)
+        changes = self._variants.all_changes if self._variants is not None else ()
+        return any(isinstance(change, Retext) for change in changes)
 
     def save_variant(self) -> None:
         """Write it as a tape. What was pasted or piped in can be saved even without a change."""

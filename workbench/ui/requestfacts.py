@@ -158,6 +158,8 @@ def headers_sheet(player: Player) -> Document:
     address = FactSheet().fact("method", header.get("method")).fact("path", header.get("path"))
     address.fact("upstream", header.get("upstream")).fact("url", header.get("url"))
     address.fact("session", header.get("session")).fact("id", header.get("id"))
+    address.fact("sent again from", header.get("resend_of")).fact("try", header.get("try_id"))
+    address.fact("case", header.get("case")).fact("prompt", header.get("prompt"))
     if chain := chain_of(player):
         address.fact("chat", chain.get("id")).fact("turn", chain.get("turn"))
         address.fact("parent", chain.get("parent") or "none: the chat begins here")

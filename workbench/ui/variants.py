@@ -31,6 +31,8 @@ class Variants:
     def __init__(self, original: LineSource) -> None:
         self.original = original
         self._made: list[Variant] = []
+        self._undone: list[Variant] = []  # the last one can be made again
+        self._aside: list[Variant] = []  # while the original is shown instead
         self._saved: tuple[Change, ...] | None = None  # the changes of the variant that is in a file
 
     def __len__(self) -> int:
@@ -56,9 +58,34 @@ class Variants:
 
     def add(self, changes: Sequence[Change], script: Script) -> None:
         self._made.append(Variant(tuple(changes), script))
+        self._undone.clear()
+        self._aside.clear()
 
     def undo(self) -> None:
-        self._made.pop()
+        self._undone.append(self._made.pop())
+
+    def redo(self) -> bool:
+        """Make the change that was undone last again; False: there is none."""
+        if self._undone:
+            self._made.append(self._undone.pop())
+            self._aside.clear()
+            return True
+        return False
+
+    def toggle(self) -> bool:
+        """The original instead of the variant, or the variant again; False: there is none."""
+        self._made, self._aside = self._aside, self._made
+        return bool(self._made or self._aside)
+
+    @property
+    def is_aside(self) -> bool:
+        """There is a variant, and the original is shown."""
+        return bool(self._aside)
+
+    @property
+    def all_changes(self) -> tuple[Change, ...]:
+        """Those of the variant, be it shown or not."""
+        return tuple(change for variant in (*self._made, *self._aside) for change in variant.changes)
 
     def source(self) -> LineSource:
         """The last variant, from its beginning; without one, the original."""

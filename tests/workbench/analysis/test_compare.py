@@ -43,11 +43,18 @@ def test_a_repaired_call():
 
 
 def test_lines_beside_each_other():
-    assert list(align(["a", "b", "c"], ["a", "x", "y", "c"])) == [
+    left = ["a", "Let me look.", "<read>", "finish_reason: stop", "c"]
+    right = ["a", "Now.", "finish_reason: tool_calls", "c"]
+    assert list(align(left, right)) == [
         Aligned("same", "a", "a"),
-        Aligned("changed", "b", "x"),
-        Aligned("added", None, "y"),
+        Aligned("removed", "Let me look.", None),
+        Aligned("removed", "<read>", None),
+        Aligned("added", None, "Now."),
+        Aligned("changed", "finish_reason: stop", "finish_reason: tool_calls"),
         Aligned("same", "c", "c"),
     ]
+    assert list(align(["b"], ["x"])) == [Aligned("changed", "b", "x")], "one for one is a change"
+    many = [str(number) for number in range(2000)]
+    assert len(list(align(many, [f"{one}x" for one in many]))) == 2000, "in a time near their number"
     assert [line.kind for line in align(["a", "b"], ["a"])] == ["same", "removed"]
     assert list(align([], [])) == []

@@ -1,16 +1,28 @@
-"""The comparison of two exchanges: prompt, message, calls and rows, opened where they first differ."""
+"""The comparison of two exchanges: prompt, message, calls and rows, opened where they first differ; and which
+exchange one was sent again from.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Static
 
 from workbench.analysis.compare import Aligned, Comparison, Section, compare
+from workbench.errors import UserError
+from workbench.lab.store import origin_of
+from workbench.library.summary import started_of
 from workbench.replay.player import Player
+from workbench.tape.format import TapeError, read_tape
+from workbench.text import date_and_time
 from workbench.ui.background import in_background
 from workbench.ui.display import content, sign_of
 from workbench.ui.screens.view import ViewScreen, pane_bindings
@@ -28,12 +40,17 @@ class CompareScreen(ViewScreen[None]):
     HELP = (
         "Left one exchange, right the other: what the model was asked, what it answered, the calls, how the "
         "parser moved, what the client got. − is only on the left, + only on the right. The part in which "
-        "they differ first is the one that is opened."
+        "they differ first is the one that is opened; n and N go from one difference to the next."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("d", "fold", "Fold equal", id="compare.fold", tooltip="Show only what differs, or all lines"),
+        Binding("n", "search_on(1)", "Next difference", id="view.next",
+                tooltip="The next difference, or the next match of a search"),
+        Binding("N", "search_on(-1)", "Difference before", id="view.previous", show=False,
+                tooltip="The difference before, or the match before of a search"),
+        Binding("C", "save", "To file", id="view.save", show=False, tooltip="Write this part to a file"),
         *pane_bindings(*_NAMES),
-    ]
+    ]  # fmt: skip
 
     def __init__(self, left: Player, right: Player, titles: Sequence[str]) -> None:
         super().__init__()
@@ -41,9 +58,11 @@ class CompareScreen(ViewScreen[None]):
         self.titles = tuple(titles)
         self.comparison: Comparison | None = None
         self.folds = True
+        self._sides = Static("", id="compare-sides", markup=False)
         self.panes = tuple(TextPane(name, id=f"compare-{name.lower()}") for name in _NAMES)
 
     def compose_body(self) -> ComposeResult:
+        yield self._sides
         with Container(id="view-body"):
             yield from self.panes
 
@@ -54,10 +73,13 @@ class CompareScreen(ViewScreen[None]):
     def _fill(self, found: Comparison) -> None:
         self.comparison = found
         told = [
-            f"{sign} {title}: {sign_of(judged.level)} {judged.sentence}"
-            for sign, title, judged in zip("−+", self.titles, found.verdicts, strict=True)
+            content(f" {sign} {sign_of(judged.level)} {title}: {judged.sentence}").stylize(look)
+            for sign, look, title, judged in zip(
+                "−+", ("$text-error", "$text-success"), self.titles, found.verdicts, strict=True
+            )
         ]
-        self.say(found.sentence, "   ".join(told), "good" if found.first is None else "")
+        self._sides.update(Content("\n").join(told))
+        self.say(found.sentence, "", "good" if found.first is None else "")
         self._show()
         if found.first is not None:
             self.action_pane(found.first[0])
@@ -82,6 +104,80 @@ class CompareScreen(ViewScreen[None]):
         self.folds = not self.folds
         self._show()
 
+    def action_search_on(self, way: int) -> None:
+        """The next match while there is a search, else the next difference."""
+        pane = self.pane
+        document = pane.document if pane is not None else None
+        if pane is None or pane.pattern is not None or not isinstance(document, Difference):
+            super().action_search_on(way)
+        elif (found := document.next_difference(pane.cursor, way)) is None:
+            self.notify(f"no difference {'after' if way > 0 else 'before'} this line", timeout=2)
+        else:
+            pane.go(found)
+
 
 def _pair(line: Aligned) -> Pair:
     return Pair(line.kind, line.left, line.right)
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What is to be compared: tapes that are still to be read, or players that have played theirs."""
+
+    left: Path | Player
+    right: Path | Player
+    titles: tuple[str, str]
+
+
+def title_of(header: Mapping[str, Any]) -> str:
+    """An exchange in a few words: when, and its id, or what it is about."""
+    started = started_of(header)
+    when = date_and_time(started) if started is not None else ""
+    return " ".join(part for part in (when, str(header.get("id") or header.get("about") or "")) if part)
+
+
+def origin_title(header: Mapping[str, Any]) -> str | None:
+    """What an exchange was sent again from, in a few words; None: it was not."""
+    if isinstance(header.get("resend_of"), str):
+        return str(header["resend_of"])
+    return str(header["case"]) if "try_id" in header and isinstance(header.get("case"), str) else None
+
+
+def origin_sides(library: Path | None, player: Player) -> Sides:
+    """An exchange beside the one that it was sent again from. UserError: there is none, or it is gone."""
+    origin = origin_of(library, player.header) if library is not None else None
+    if origin is None:
+        raise UserError(
+            "this exchange was not sent again from another one; c in the list chooses two to be compared"
+        )
+    return Sides(origin, player, (str(origin_title(player.header)), title_of(player.header)))
+
+
+def open_comparison(screen: Screen[Any], sides: Sides) -> None:
+    """Tapes are read in a thread; what cannot be read is said."""
+
+    def read() -> tuple[Player, Player] | UserError:
+        try:
+            return _played(sides.left), _played(sides.right)
+        except UserError as error:
+            return error
+
+    def done(made: tuple[Player, Player] | UserError) -> None:
+        if isinstance(made, UserError):
+            screen.notify(made.message, severity="warning", timeout=6, markup=False)
+        else:
+            screen.app.push_screen(CompareScreen(*made, sides.titles))
+
+    in_background(screen, read, done)
+
+
+def _played(side: Path | Player) -> Player:
+    if isinstance(side, Player):
+        return side
+    try:
+        tape = read_tape(side)
+    except (TapeError, OSError) as error:
+        raise UserError(f"{side.name} cannot be read: {error}") from None
+    player = Player(tape.header)
+    player.add(tape.lines)
+    return player

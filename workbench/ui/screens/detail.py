@@ -85,7 +85,10 @@ class DetailScreen(ViewScreen[tuple[Pane, int]]):
         self.row = max(0, min(self.row, count - 1))
         item = player.item(self.shown, self.row)
         place = f"{self.shown.name.capitalize()} row {self.row + 1} of {count}"
-        self.say(name_of(player, self.shown, item), f"{place} · {player.time(item):.3f} s", _look(item))
+        origin = player.header.get("resend_of")
+        again = f" · of an exchange sent again from {origin}" if isinstance(origin, str) else ""
+        facts = f"{place} · {player.time(item):.3f} s{again}"
+        self.say(name_of(player, self.shown, item), facts, _look(item))
         row = self.row
 
         def read() -> Documents:

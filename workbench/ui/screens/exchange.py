@@ -20,12 +20,10 @@ from workbench.analysis.explain.trace import Explanation, Remedy
 from workbench.analysis.variants.changes import Change
 from workbench.errors import UserError
 from workbench.files import save
-from workbench.library.query import tape_of
 from workbench.replay.player import Pane, Player
-from workbench.tape.format import TapeError, read_tape
 from workbench.text import counted
 from workbench.ui.background import in_slices
-from workbench.ui.screens.compare import CompareScreen
+from workbench.ui.screens.compare import Sides, open_comparison, origin_sides
 from workbench.ui.screens.detail import DetailScreen, DifferenceScreen, WhyScreen
 from workbench.ui.screens.request import RequestScreen, Resent
 from workbench.ui.screens.table import TableScreen
@@ -55,7 +53,8 @@ class ExchangeScreen(Screen[None]):
         Binding("r", "open('request')", "Request", id="exchange.request",
                 tooltip="What the client sent and what went upstream; edit it and send it again"),
         Binding("equals_sign", "open('compare')", "Compare", id="exchange.compare", show=False,
-                key_display="=", tooltip="Compare it with the exchange that it was sent again from"),
+                key_display="=",
+                tooltip="Two exchanges beside each other: those chosen with c, or this and its origin"),
         Binding("t", "open('table')", "Table", id="exchange.table", tooltip="The dialect's transition table"),
         Binding("question_mark", "open('help')", "Help", id="exchange.help", key_display="?",
                 tooltip="What can be done here"),
@@ -334,19 +333,15 @@ class ExchangeScreen(Screen[None]):
         raise NotImplementedError
 
     def _open_compare(self) -> None:
-        player = self.player
-        origin = player.header.get("resend_of") if player is not None else None
-        if player is None or self.library is None or not isinstance(origin, str):
-            self.notify("this exchange was not sent again from another one", severity="warning")
-            return
-        try:
-            tape = read_tape(tape_of(self.library, origin))
-        except (UserError, TapeError, OSError) as error:
-            self.notify(f"the exchange that it comes from cannot be read: {error}", severity="warning")
-            return
-        before = Player(tape.header)
-        before.add(tape.lines)
-        self.app.push_screen(CompareScreen(before, player, (origin, str(player.header.get("id")))))
+        if (player := self.player) is not None:
+            try:
+                open_comparison(self, self.compared(player))
+            except UserError as error:
+                self.notify(error.message, severity="warning", timeout=5)
+
+    def compared(self, player: Player) -> Sides:
+        """What is to be compared; UserError says why nothing is."""
+        return origin_sides(self.library, player)
 
     def _open_difference(self) -> None:
         """What was sent then and what would be sent today, from where they part."""

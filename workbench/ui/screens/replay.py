@@ -17,15 +17,16 @@ from textual.events import Resize
 
 from workbench.analysis.explain.bytes import explain_byte
 from workbench.analysis.explain.trace import Explanation
-from workbench.analysis.variants.changes import Change, Knob, Split, Switch, switches
+from workbench.analysis.variants.changes import Change, Knob, Split, Switch, describe, switches
 from workbench.analysis.variants.texts import Text, retexts, texts_of
 from workbench.errors import UserError
 from workbench.replay.marks import Mark
-from workbench.replay.player import Pane
+from workbench.replay.player import Pane, Player
 from workbench.replay.sources import Replayable
 from workbench.replay.timeline import Unit
 from workbench.ui.background import in_background
 from workbench.ui.replaymodel import Notice, Opened, ReplayMessage, ReplayModel, StatusChanged
+from workbench.ui.screens.compare import Sides
 from workbench.ui.screens.edit import MOST, RewriteScreen
 from workbench.ui.screens.exchange import ExchangeScreen
 from workbench.ui.screens.picker import PickerScreen
@@ -62,7 +63,7 @@ KEYS: list[BindingType] = [
     *_steps(Unit.CALL, "right_parenthesis", "left_parenthesis", "Call", "call", (")", "(")),
     *_steps(Unit.STEP, "full_stop", "comma", "Any step", "step, whatever happened", (".", ",")),
     Binding("space", "play", "Play", id="replay.play", tooltip="Play from here, or stand still"),
-    Binding("plus,equals_sign", "speed(1)", "Faster", id="replay.faster", show=False, key_display="+",
+    Binding("plus", "speed(1)", "Faster", id="replay.faster", show=False, key_display="+",
             tooltip="Play faster: up to 100 times, then as fast as possible"),
     Binding("minus", "speed(-1)", "Slower", id="replay.slower", show=False, key_display="-",
             tooltip="Play slower: down to a tenth of the recorded speed"),
@@ -85,6 +86,12 @@ KEYS: list[BindingType] = [
             key_display="|", tooltip="What if this read had come as two?"),
     Binding("u", "undo", "Undo", id="replay.undo", show=False,
             tooltip="Take the last change back"),
+    Binding("U", "redo", "Redo", id="replay.redo", show=False,
+            tooltip="Make the change again that was taken back last"),
+    Binding("O", "original", "Original", id="replay.original", show=False,
+            tooltip="The original instead of the variant at the same moment, or the variant again"),
+    Binding("equals_sign", "open('compare')", "Compare", id="exchange.compare", show=False, key_display="=",
+            tooltip="The variant beside the original, with the rows that are gone"),
     Binding("S", "save_variant", "Save variant", id="replay.save", show=False,
             tooltip="Write the variant, or what is not in a file yet, as a new tape"),
     Binding("D", "open('difference')", "Difference", id="replay.difference", show=False,
@@ -138,7 +145,8 @@ class ReplayScreen(ExchangeScreen):
         "A tape with a cursor in time. Each pane shows what was known at this step: what had arrived, how "
         "the parser had moved, what the client had got; below that the message as the client has put it "
         "together. Going back is as cheap as going on. Changes (another dialect, an edited text, other "
-        "reads) make a variant: rows that came out differently are marked ±, u takes the change back."
+        "reads) make a variant: rows that came out differently are marked ±; u takes the change back, U "
+        "makes it again, O shows the original, = both beside each other with the rows that are gone."
     )
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
@@ -165,6 +173,7 @@ class ReplayScreen(ExchangeScreen):
         self._first = partial(self.open_number, number, at, changes) if not pick else self.action_pick
         self._leaving = False  # the user has been told that a variant is not saved
         self._picker: PickerScreen | None = None  # as it was left
+        self._steps: dict[int, int] = {}  # by the number of a tape: where its cursor stood when it was left
         self.model.subscribe(self._hear)
 
     @property
@@ -202,6 +211,9 @@ class ReplayScreen(ExchangeScreen):
 
     def open_number(self, number: int, at: int | None = None, changes: Sequence[Change] = ()) -> None:
         self.forget_search()
+        if self.model.source is not None and not self.model.is_variant:
+            self._steps[self.number] = self.model.step
+        at = self._steps.get(number) if at is None else at
         self.number = number
         self.model.open(self.replayables[number], at, changes)
         self.sub_title = self.replayables[number].title
@@ -385,6 +397,18 @@ class ReplayScreen(ExchangeScreen):
 
     def action_undo(self) -> None:
         self.model.undo()
+
+    def action_redo(self) -> None:
+        self.model.redo()
+
+    def action_original(self) -> None:
+        self.model.toggle_original()
+
+    def compared(self, player: Player) -> Sides:
+        original = self.model.original
+        if original is None:
+            return super().compared(player)
+        return Sides(original, player, ("the original", describe(self.model.changes)))
 
     def action_save_variant(self) -> None:
         self.model.save_variant()

@@ -12,6 +12,7 @@ from textual.containers import Container
 from textual.message import Message
 
 from workbench.analysis.requests import CHARACTERS_A_TOKEN
+from workbench.errors import UserError
 from workbench.proxy.registration import Sent
 from workbench.replay.player import Player
 from workbench.text import counted
@@ -25,6 +26,7 @@ from workbench.ui.requestfacts import (
     request_findings,
     tools_sheet,
 )
+from workbench.ui.screens.compare import open_comparison, origin_sides, origin_title
 from workbench.ui.screens.edit import EditScreen
 from workbench.ui.screens.promptlab import PromptLab
 from workbench.ui.screens.view import ViewScreen, pane_bindings
@@ -58,6 +60,8 @@ class RequestScreen(ViewScreen[Resent]):
                 tooltip="Change the body or the prompt template and send it again"),
         Binding("p", "prompt", "Prompt lab", id="request.prompt",
                 tooltip="Edit the prompt template and see what it renders to while you type"),
+        Binding("equals_sign", "compare", "Compare", id="request.compare", key_display="=",
+                tooltip="Compare it with the exchange that it was sent again from"),
         Binding("d", "fold", "Fold equal", id="request.fold",
                 tooltip="Show only what differs, or all lines"),
         *pane_bindings(*_NAMES),
@@ -111,9 +115,11 @@ class RequestScreen(ViewScreen[Resent]):
         tokens = -(-after // CHARACTERS_A_TOKEN)
         chain = chain_of(self.player)
         chat = f" · turn {chain.get('turn')} of chat {chain.get('id')}: press 5" if chain else ""
+        origin = origin_title(self.player.header)
+        again = f" · sent again from {origin}: press =" if origin is not None else ""
         self.say(
             f"{self.player.header.get('model') or facts.client.get('model') or '?'}",
-            f"{before:,} characters {way}, ~{tokens:,} tokens{said}{chat}",
+            f"{before:,} characters {way}, ~{tokens:,} tokens{said}{chat}{again}",
             next((level for level in ("error", "warning") if level in levels), ""),
         )
 
@@ -130,6 +136,15 @@ class RequestScreen(ViewScreen[Resent]):
         self.folds = not self.folds
         self._show_difference()
         self.action_pane(0)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return origin_title(self.player.header) is not None if action == "compare" else True
+
+    def action_compare(self) -> None:
+        try:
+            open_comparison(self, origin_sides(self.library, self.player))
+        except UserError as error:
+            self.notify(error.message, severity="warning", timeout=5)
 
     def action_prompt(self) -> None:
         if self.facts is None:

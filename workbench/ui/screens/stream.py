@@ -26,7 +26,7 @@ from workbench.library.summary import Row
 from workbench.library.tapefiles import is_real_file
 from workbench.replay.lines import Tail
 from workbench.replay.marks import Mark, Marks
-from workbench.replay.player import Pane
+from workbench.replay.player import Pane, Player
 from workbench.replay.sources import tape_replayable
 from workbench.tape.recipe import Wishes
 from workbench.text import date_and_time
@@ -35,6 +35,7 @@ from workbench.ui.display import content
 from workbench.ui.follow import Follow
 from workbench.ui.opentape import OpenTape
 from workbench.ui.proxywatch import ProxyWatch, UpstreamState
+from workbench.ui.screens.compare import Sides
 from workbench.ui.screens.held import InterceptingScreen
 from workbench.ui.screens.replay import ReplayScreen
 from workbench.ui.screens.session import SessionScreen
@@ -113,6 +114,8 @@ class StreamScreen(InterceptingScreen):
         self._looking = False  # into tapes, for the filter
         self._filling = False  # the index, with what an older version did not write
         self.follow = Follow()
+        # By tape: the row that was selected when its replay was opened, and the step at which that was left.
+        self._left_at: dict[Path, tuple[int | None, int]] = {}
 
     @property
     def parts(self) -> tuple[RowPane, ...]:
@@ -466,6 +469,8 @@ class StreamScreen(InterceptingScreen):
         match event.deed:
             case "mark":
                 self._note(tape, "" if Marks(tape).at(_WHOLE) is None else None)
+            case "compare":
+                self._choose_for_comparison(event.row)
             case "note":
                 self.ask(NOTE, lambda text: self._note(tape, text), _note_of(tape))
             case "export":
@@ -474,6 +479,34 @@ class StreamScreen(InterceptingScreen):
                 when = date_and_time(event.row.started)
                 sure = Question(f"delete the exchange of {when}? ", "enter deletes its tape, escape keeps it")
                 self.ask(sure, lambda _: self._delete(event.row))
+
+    def _choose_for_comparison(self, row: Row) -> None:
+        """The newest two that were chosen count."""
+        chosen = self._list.compared
+        if row.path in chosen:
+            chosen.remove(row.path)
+            said = "not compared"
+        else:
+            chosen[:] = [*chosen, row.path][-2:]
+            said = "= compares the two" if len(chosen) == 2 else "chosen: c on another one, then = compares"
+        self._list.show()
+        self._list.refresh()
+        self.notify(said, timeout=2)
+
+    def compared(self, player: Player) -> Sides:
+        """The two that were chosen; one that was chosen and the selected one; else where it comes from."""
+        here = self.tape.path
+        chosen = [self.library / path for path in self._list.compared]
+        if len(chosen) == 1 and here is not None and here not in chosen:
+            chosen.append(here)
+        if len(chosen) != 2:
+            return super().compared(player)
+        titles = [self._title_of(path) for path in chosen]
+        return Sides(chosen[0], chosen[1], (titles[0], titles[1]))
+
+    def _title_of(self, tape: Path) -> str:
+        rows = (row for row in self.catalogue.rows if self.library / row.path == tape)
+        return next((f"{date_and_time(row.started)} {row.id}" for row in rows), tape.name)
 
     def _note(self, tape: Path, note: str | None) -> None:
         """Mark an exchange as a whole, with a note perhaps; None: not any more. Raises UserError."""
@@ -559,8 +592,16 @@ class StreamScreen(InterceptingScreen):
         path = self.tape.path
         if path is not None and self.player is not None:
             replayable = tape_replayable(path, path.name, "", Wishes())
-            at = self.view.selected_step()
-            self.app.push_screen(ReplayScreen([replayable], at=at, library=self.library, changes=changes))
+            selected = self.view.selected_step()
+            known = self._left_at.get(path)
+            # Whoever has not moved here since goes on where the replay was left.
+            at = known[1] if known is not None and known[0] == selected else selected
+            screen = ReplayScreen([replayable], at=at, library=self.library, changes=changes)
+
+            def left(_: None) -> None:
+                self._left_at[path] = (selected, screen.model.step)
+
+            self.app.push_screen(screen, left)
             self.did("replay")
 
     def _rows_of_session(self, here: Row) -> list[Row]:

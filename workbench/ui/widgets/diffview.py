@@ -104,7 +104,9 @@ class _Row:
 
 
 class Difference(Document):
-    """In two columns where there is room, else below each other."""
+    """In two columns where there is room, else below each other. The first difference is in the middle."""
+
+    ABOVE = 2
 
     def __init__(self, found: Sequence[Pair]) -> None:
         super().__init__()
@@ -125,6 +127,13 @@ class Difference(Document):
             at for at, row in enumerate(self._made) if self.pairs[row.pair].kind not in ("same", "folded")
         )
         return next(found, 0 if self.complete else None)
+
+    def next_difference(self, row: int, way: int) -> int | None:
+        """The row with which the next run of differing lines begins, or the one before."""
+        differs = [self.pairs[made.pair].kind not in ("same", "folded") for made in self._made]
+        begins = [at for at, one in enumerate(differs) if one and not (at and differs[at - 1])]
+        after = [at for at in begins if at > row] if way > 0 else [at for at in begins if at < row][::-1]
+        return after[0] if after else None
 
     def _rows(self, width: int) -> Iterator[None]:
         self._half = width // 2 if width >= _SIDE_BY_SIDE else 0

@@ -10,6 +10,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from workbench.ui.display import Pieces, cells, marked
 
@@ -20,6 +21,8 @@ _MARKUP = re.compile(r"</?[^\s<>]{1,80}>|<\|[^|<>]{1,80}\|>|\{[{%#].*?[#%}]\}")
 
 class Document:
     """Rows to be drawn. Subclasses lay them out in `_rows`, which pauses (yields) as often as it can."""
+
+    ABOVE: ClassVar[int] = 3  # the row that it is about stands after one part in so many of the height
 
     def __init__(self) -> None:
         self.complete = False  # all of it is laid out

@@ -49,7 +49,7 @@ class Older:
 
 
 Entry = Judged | Older
-Deed = Literal["mark", "note", "delete", "export"]
+Deed = Literal["mark", "note", "delete", "export", "compare"]
 
 
 class ExchangeList(GroupedPane):
@@ -66,6 +66,8 @@ class ExchangeList(GroupedPane):
                 tooltip="Mark this exchange, or not: a marked one is never thrown away"),
         Binding("M", "do('note')", "Note", id="list.note", show=False,
                 tooltip="Write a note about this exchange; it is kept with it"),
+        Binding("c", "do('compare')", "Choose", id="list.compare", show=False,
+                tooltip="Choose this exchange to be compared, or not; = compares the two"),
         Binding("d,delete", "do('delete')", "Delete", id="list.delete", show=False,
                 tooltip="Delete this exchange and its tape, after a question"),
         Binding("e", "do('export')", "Export", id="list.export", show=False,
@@ -96,6 +98,7 @@ class ExchangeList(GroupedPane):
         self.order = Order()
         self.watched = False  # the newest exchange is followed, nobody moves here
         self.note = ""  # of the selected exchange
+        self.compared: list[str] = []  # the tapes of those that are to be compared, the left one first
         self.follow = False
         self._met = 0.0  # when the newest exchange began that was there when the user last moved here
         self._table: tuple[int, Order, Table] | None = None  # for which width and order it is
@@ -217,7 +220,10 @@ class ExchangeList(GroupedPane):
         entry = self.entries[row]
         if isinstance(entry, Older):
             return self.line([(f"─ {entry.sentence}", "warning")], width)
-        return self.line(self._columns(width).row(entry), width)
+        pieces = self._columns(width).row(entry)
+        if entry.row.path in self.compared:
+            pieces[1] = ("−+"[self.compared.index(entry.row.path)], "info")
+        return self.line(pieces, width)
 
     def opened(self, row: int, width: int, most: int) -> list[Strip]:
         """What the columns have no room for; a list that is small, or only watched, needs its rows more."""
@@ -227,6 +233,8 @@ class ExchangeList(GroupedPane):
         facts = entry.row
         told = (
             f"note: {self.note}" if self.note else "",
+            f"sent again from {facts.resend_of}, = compares" if facts.resend_of else "",
+            f"{facts.try_id}, prompt {facts.prompt}" if facts.try_id else "",
             *self._columns(width).hidden(entry),
             "" if facts.ttfb is None else f"first byte {facts.ttfb:.2f} s",
             counted(facts.chunks, "read"),

@@ -62,7 +62,7 @@ class TextPane(RowPane):
         if self._seeking and goal is not None and (not more or self.count() > goal + self.size.height):
             self._seeking = False
             # What stands above it explains it.
-            self.top = max(0, goal - self.size.height // 3)
+            self.top = max(0, goal - self.size.height // self.document.ABOVE)
             self.set_reactive(RowPane.cursor, goal)
         if more and self._timer is None:
             self._timer = self.set_interval(_PAUSE, self._advance)
