@@ -10,6 +10,7 @@ from rich.style import Style
 
 from tests.support.cost import calls_made
 from tests.support.streams import chunk, sse, tool
+from workbench.analysis.variants.changes import Switch
 from workbench.errors import UserError
 from workbench.replay.lines import MemoryTape
 from workbench.replay.rowindex import ALL
@@ -206,3 +207,40 @@ def test_playing_waits_for_what_a_breakpoint_searches():
     assert model.reading and not model.playing
     replay.read()
     assert model.playing and not model.reading
+
+
+def test_undo_redo_and_the_original_beside_the_variant():
+    replay = Replay(10)
+    model = replay.model
+    while not model.loaded:
+        model.read_on()
+    model.go_to("read 5")
+    first, second = [Switch("dialect", "passthrough")], [Switch("calls", "first")]
+    model.attempt(first)
+    model.attempt(second)
+    both = model.changes
+    assert both == (*first, *second) and model.original is not None
+
+    assert model.player is not None
+    at = model.player.seconds(model.step)
+    model.toggle_original()
+    assert not model.is_variant and "ORIGINAL" in model.variant and model.original is None
+    assert model.player is not None and model.player.dialect == "roo-xml"
+    assert model.player.seconds(model.step) == at, "at the same moment"
+    model.toggle_original()
+    assert model.changes == both and model.player is not None and model.player.dialect == "passthrough"
+
+    model.undo()
+    assert model.changes == tuple(first)
+    model.redo()
+    assert model.changes == both
+    model.redo()
+    assert replay.told[-1] == "there is nothing that was undone"
+    model.undo()
+    model.undo()
+    model.toggle_original()
+    assert "there is no variant" in replay.told[-1]
+    model.redo()
+    model.attempt(second)  # a new change: what was undone is not what comes next any more
+    model.redo()
+    assert model.changes == both
