@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter_ns
 
@@ -46,6 +47,7 @@ class Measured:
     begun: float  # seconds until every stream had its first chunk
     chunks: int
     delays: list[float]  # milliseconds
+    each: float = 0.0  # what a chunk cost while all streams ran
 
     def percentile(self, percent: float) -> float:
         return sorted(self.delays)[min(len(self.delays) - 1, int(len(self.delays) * percent / 100))]
@@ -106,10 +108,39 @@ async def answer(writer: asyncio.StreamWriter, chunks: int, gap: float) -> None:
     await writer.drain()
 
 
-async def measure(port: int, load: Load) -> Measured:
-    """The load, sent through the relay at this port."""
+class Steady:
+    """The time in which all streams run: from the last one's first chunk to the first one's last. What is
+    measured there, at its begin and at its end, belongs to chunks alone; requests are another question."""
+
+    def __init__(self, load: Load, look: Callable[[], float]) -> None:
+        self._load = load
+        self._look = look
+        self._first = 0
+        self._values: list[float] = []
+        self._at: list[int] = []
+
+    def heard(self, chunks: int) -> None:
+        """A stream has so many chunks by now."""
+        begun = chunks == 1
+        self._first += begun
+        if (begun and self._first == self._load.streams) or (
+            chunks == self._load.chunks and len(self._at) == 1
+        ):
+            self._values.append(self._look())
+            self._at.append(perf_counter_ns())
+
+    def each(self, arrived: list[list[tuple[int, int]]]) -> float:
+        """What one chunk of that time cost."""
+        start, end = self._at
+        chunks = sum(start <= read <= end for one in arrived for _, read in one)
+        return (self._values[1] - self._values[0]) / chunks
+
+
+async def measure(port: int, load: Load, look: Callable[[], float] | None = None) -> Measured:
+    """The load, sent through the relay at this port; `look` gives what it has cost so far."""
     start = perf_counter_ns()
-    arrived = await asyncio.gather(*[client(port, load) for _ in range(load.streams)])
+    steady = None if look is None else Steady(load, look)
+    arrived = await asyncio.gather(*[client(port, load, steady) for _ in range(load.streams)])
     end = perf_counter_ns()
     for one in arrived:
         assert len(one) == load.chunks, f"{len(one)} of {load.chunks} chunks arrived"
@@ -117,10 +148,11 @@ async def measure(port: int, load: Load) -> Measured:
     delays = [
         (read - wrote) / 1e6 for one in arrived for wrote, read in one if wrote >= begun or not load.gap
     ]
-    return Measured((end - start) / 1e9, (begun - start) / 1e9, load.streams * load.chunks, delays)
+    each = 0.0 if steady is None else steady.each(arrived)
+    return Measured((end - start) / 1e9, (begun - start) / 1e9, load.streams * load.chunks, delays, each)
 
 
-async def client(port: int, load: Load) -> list[tuple[int, int]]:
+async def client(port: int, load: Load, steady: Steady | None = None) -> list[tuple[int, int]]:
     """When each chunk was written, and when it was read."""
     # Fields that any proxy leaves alone tell upstream what to do.
     request = {"model": "m", "stream": True, "seed": load.chunks, "top_p": load.gap, "tools": [TOOL]}
@@ -142,6 +174,8 @@ async def client(port: int, load: Load) -> list[tuple[int, int]]:
         for stamp in _STAMP.finditer(rest):
             times.append((int(stamp[1]), now))
             end = stamp.end()
+            if steady is not None:
+                steady.heard(len(times))
         rest = rest[end:]
     writer.close()
     return times

@@ -4,6 +4,8 @@ only copies bytes, and what people would use instead, where it is installed.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import socket
 import subprocess
@@ -19,11 +21,14 @@ import psutil
 from tests.support.proxies import running_proxy
 
 ROOT = Path(__file__).resolve().parent.parent
+PEERS = ROOT / ".peers"
 HOW_TO_INSTALL = """\
 nginx      apt install nginx-light, or brew install nginx
-mitmdump   pipx install mitmproxy
-litellm    pipx install 'litellm[proxy]'
-Each must be on PATH; the benchmark starts it on loopback, with a configuration of its own, and ends it."""
+mitmdump   python -m venv .peers/mitmproxy && .peers/mitmproxy/bin/pip install mitmproxy
+litellm    python -m venv .peers/litellm && .peers/litellm/bin/pip install 'litellm[proxy]'
+They are looked for on PATH and in .peers/*/bin of this checkout, each in an environment of its own: they want
+other versions of the same libraries. The benchmark starts each on loopback, with a configuration of its own,
+and ends it."""
 _START = 60.0  # seconds
 
 Started: TypeAlias = tuple[int, psutil.Process]
@@ -47,6 +52,14 @@ def workbench(folder: Path, upstream: int) -> Iterator[Started]:
         yield int(proxy.base.rsplit(":", 1)[1]), psutil.Process(proxy.process.pid)
 
 
+def workers(folder: Path, upstream: int) -> Iterator[Started]:
+    """`workbench serve --workers 2`."""
+    home = folder / "workers"
+    home.mkdir()
+    with running_proxy(home, f"http://127.0.0.1:{upstream}/v1", "roo-xml", "--workers", "2") as proxy:
+        yield int(proxy.base.rsplit(":", 1)[1]), psutil.Process(proxy.process.pid)
+
+
 def nginx(folder: Path, upstream: int) -> Iterator[Started]:
     port = _free_port()
     home = folder / "nginx"
@@ -62,14 +75,14 @@ def nginx(folder: Path, upstream: int) -> Iterator[Started]:
             proxy_set_header Connection ""; }} }}
         }}"""
     )
-    yield from _listening(["nginx", "-p", str(home), "-c", str(home / "nginx.conf")], port)
+    yield from _listening([_program("nginx"), "-p", str(home), "-c", str(home / "nginx.conf")], port)
 
 
 def mitmdump(folder: Path, upstream: int) -> Iterator[Started]:
     port = _free_port()
     home = folder / "mitmproxy"
     command = [
-        "mitmdump",
+        _program("mitmdump"),
         "-q",
         "--mode",
         f"reverse:http://127.0.0.1:{upstream}",
@@ -88,22 +101,39 @@ def litellm(folder: Path, upstream: int) -> Iterator[Started]:
         f"    api_base: http://127.0.0.1:{upstream}/v1\n"
     )
     yield from _listening(
-        ["litellm", "--config", str(config), "--host", "127.0.0.1", "--port", str(port)], port
+        [_program("litellm"), "--config", str(config), "--host", "127.0.0.1", "--port", str(port)],
+        port,
+        LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY="true",  # on loopback, for a minute
     )
 
 
 RELAYS: dict[str, Start] = {
     "relay": copying,
     "workbench": workbench,
+    "workers": workers,
     "nginx": nginx,
     "mitmdump": mitmdump,
     "litellm": litellm,
 }
 
 
+OURS = ("relay", "workbench", "workers")
+
+
 def installed() -> list[str]:
     """The relays that can be started here."""
-    return [name for name in RELAYS if name in ("relay", "workbench") or shutil.which(name)]
+    return [name for name in RELAYS if name in OURS or _found(name)]
+
+
+def _found(name: str) -> str | None:
+    folders = [str(folder) for folder in sorted(PEERS.glob("*/bin"))]
+    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(folders))
+
+
+def _program(name: str) -> str:
+    found = _found(name)
+    assert found is not None
+    return found
 
 
 @contextmanager
@@ -119,26 +149,37 @@ def running(name: str, folder: Path, upstream: int) -> Iterator[Started]:
 
 def cpu_seconds(process: psutil.Process) -> float:
     """Of the process and its children so far."""
-    spent = 0.0
-    for one in (process, *process.children(recursive=True)):
-        times = one.cpu_times()
-        spent += times.user + times.system
-    return spent
+    return sum(map(_cpu_of, (process, *process.children(recursive=True))))
+
+
+def _cpu_of(process: psutil.Process) -> float:
+    """Where the system counts nanoseconds, these: other clocks tick a hundred times a second, which is too
+    coarse for a few thousand chunks."""
+    try:
+        counts = [path.read_text() for path in Path(f"/proc/{process.pid}/task").glob("*/schedstat")]
+    except OSError:
+        counts = []
+    if counts:
+        return sum(int(count.split()[0]) for count in counts) / 1e9
+    times = process.cpu_times()
+    return float(times.user + times.system)
 
 
 def resident_bytes(process: psutil.Process) -> int:
     return sum(one.memory_info().rss for one in (process, *process.children(recursive=True)))
 
 
-def _listening(command: list[str], port: int) -> Iterator[Started]:
+def _listening(command: list[str], port: int, **environment: str) -> Iterator[Started]:
     quiet = subprocess.DEVNULL
-    with subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet) as process:
+    more = {**os.environ, **environment}
+    with subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, env=more) as process:
         try:
             _wait_for(port, process)
             yield port, psutil.Process(process.pid)
         finally:
-            for child in psutil.Process(process.pid).children(recursive=True):
-                child.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):
+                for child in psutil.Process(process.pid).children(recursive=True):
+                    child.kill()
             process.kill()
 
 

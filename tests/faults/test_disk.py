@@ -28,7 +28,8 @@ from workbench.library.query import Library, tape_of
 from workbench.library.retention import Keep, expire
 from workbench.library.summary import Row
 from workbench.library.tapefiles import list_tapes
-from workbench.proxy.registration import Registration, Resend, register, registered, resend
+from workbench.proxy.asking import Resend, resend
+from workbench.proxy.registration import Registration, register, registered
 from workbench.replay.lines import Tail
 from workbench.replay.marks import Marks
 from workbench.tape.format import dump_line, end_line, make_header

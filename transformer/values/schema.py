@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import unquote
+
+import orjson
 
 WORDS = ("string", "integer", "number", "boolean", "null", "array", "object")
 
 # Alternatives looked at in one schema. Unions of unions multiply, and a schema may be hostile.
 _MOST_ALTERNATIVES = 1000
+
+# Sets of tools that are known, and how long their JSON may be.
+_MOST_KNOWN = 64
+_LONGEST_KNOWN = 256 << 10
 
 _UNIONS = ("anyOf", "oneOf")
 _COMBINING = {"$ref", "allOf", *_UNIONS}
@@ -76,9 +83,28 @@ class Tool:
 
 
 def offered(tools: Iterable[Any] | None) -> dict[str, Tool]:
-    """The tools of a request by name. What is not a tool is skipped; of two namesakes the first counts."""
+    """The tools of a request by name. What is not a tool is skipped; of two namesakes the first counts.
+
+    Each request of a session offers the same ones, so they are read once.
+    """
+    if not isinstance(tools, Iterable):
+        return {}
+    tools = list(tools)
+    try:
+        text = orjson.dumps(tools)
+    except orjson.JSONEncodeError:  # a long integer, half a surrogate pair
+        return _read(tools)
+    return dict(_known(text)) if len(text) <= _LONGEST_KNOWN else _read(tools)
+
+
+@lru_cache(maxsize=_MOST_KNOWN)
+def _known(text: bytes) -> Mapping[str, Tool]:
+    return _read(orjson.loads(text))
+
+
+def _read(tools: Iterable[Any]) -> dict[str, Tool]:
     found: dict[str, Tool] = {}
-    for entry in tools if isinstance(tools, Iterable) else ():
+    for entry in tools:
         function = entry.get("function", entry) if isinstance(entry, Mapping) else None
         name = function.get("name") if isinstance(function, Mapping) else None
         if function is None or not isinstance(name, str) or not name or name in found:

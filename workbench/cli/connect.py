@@ -29,7 +29,7 @@ from workbench.cli.output import painted_json, write, write_painted
 from workbench.config.reading import read_settings
 from workbench.config.settings import UPSTREAM, Settings, client_url
 from workbench.errors import UserError
-from workbench.proxy.registration import listed_models
+from workbench.proxy.asking import listed_models
 from workbench.text import say
 
 _WRITTEN = (*JSON_CLIENTS, "codex")

@@ -32,7 +32,7 @@ from workbench.lab.suite import SUFFIX, TIMES, plan_of, read_suite, write_suite
 from workbench.lab.trials import JOBS, Budget, Ending, Trials, proxy_for
 from workbench.library.query import Library, tape_of
 from workbench.library.tapefiles import is_real_file
-from workbench.proxy.registration import ProxyConnection
+from workbench.proxy.asking import ProxyConnection
 from workbench.recording.redaction import Redaction, check_patterns
 from workbench.tape.format import read_tape
 from workbench.tape.recipe import known_dialect

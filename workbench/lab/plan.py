@@ -18,7 +18,7 @@ from transformer.dialects import loaded_dialect
 from transformer.policy import Policy, PolicyError
 from transformer.request.prompt import BUILTIN_TEMPLATES
 from workbench.errors import UserError
-from workbench.proxy.registration import Resend
+from workbench.proxy.asking import Resend
 from workbench.replay.player import Player
 from workbench.tape.format import Tape, TapeError, read_tape
 from workbench.tape.inputs import read_file

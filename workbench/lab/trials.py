@@ -18,8 +18,9 @@ from workbench.lab.outcomes import Outcome, judge
 from workbench.lab.plan import Trial
 from workbench.lab.store import Try
 from workbench.library.tapefiles import is_alive
+from workbench.proxy.asking import ProxyConnection, Sent, find_running
 from workbench.proxy.process import ChildError, ProxyChild
-from workbench.proxy.registration import ProxyConnection, Registration, Sent, find_running
+from workbench.proxy.registration import Registration
 from workbench.tape.format import Line, Tape, TapeError, TapeReader
 
 JOBS = 4

@@ -16,7 +16,7 @@ watch         looks for breakpoints in an answer while it comes
 client        the other end: what is written there is written once, in order, and recorded
 recording     the tape of the exchange, written by the recorder's own thread
 control       what a viewer may ask of a running proxy
-registration  how a viewer finds a running proxy and asks it, for example to send a request again
+registration  how a viewer finds a running proxy; asking is what it asks then
 team          the workers of one proxy, as one of them sees them; workers starts and replaces them
 process       the proxy as a child process of the screen
 """

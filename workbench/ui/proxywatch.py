@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import UserError
-from workbench.proxy.registration import ProxyConnection, find_running
+from workbench.proxy.asking import ProxyConnection, find_running
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,10 @@ from urllib.parse import urlsplit
 from workbench.config.reading import read_settings
 from workbench.config.settings import Flags, Settings, client_url, default_library
 from workbench.errors import UserError
+from workbench.proxy.asking import find_running, health_of, status_of
 from workbench.proxy.guard import check_settings
 from workbench.proxy.process import ChildError, ProcessExit, ProxyChild, is_listened_at
-from workbench.proxy.registration import Registration, find_running, health_of, status_of
+from workbench.proxy.registration import Registration
 from workbench.ui.screens.problem import (
     ProblemScreen,
     no_configuration,

@@ -23,7 +23,7 @@ from workbench.lab.store import Try, create_try, list_tries, open_try
 from workbench.lab.suite import read_suite
 from workbench.lab.trials import Budget, Ending, Trials, proxy_for
 from workbench.library.query import Library
-from workbench.proxy.registration import ProxyConnection
+from workbench.proxy.asking import ProxyConnection
 from workbench.recording.redaction import Redaction, check_patterns
 from workbench.tape.format import read_tape
 

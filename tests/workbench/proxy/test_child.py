@@ -18,8 +18,9 @@ from tests.support.bench import wait_for
 from tests.support.project import heed_ctrl_c
 from tests.support.tiers import each_row
 from workbench.library.tapefiles import is_alive
+from workbench.proxy.asking import find_running
 from workbench.proxy.process import ChildError, ProcessExit, ProxyChild
-from workbench.proxy.registration import Registration, find_running, register
+from workbench.proxy.registration import Registration, register
 
 NOWHERE = "http://127.0.0.1:9/v1"
 FLAGS = ("--port", "0", "--upstream", NOWHERE)

@@ -14,7 +14,8 @@ from tests.support.streams import stream_of
 from tests.support.upstream.answers import stream
 from tests.support.upstream.server import free_port
 from workbench.errors import UserError
-from workbench.proxy.registration import Registration, Resend, Sent, register, resend
+from workbench.proxy.asking import Resend, Sent, resend
+from workbench.proxy.registration import Registration, register
 from workbench.tape.format import read_tape
 
 

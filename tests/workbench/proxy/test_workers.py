@@ -19,7 +19,8 @@ from tests.support.proxies import Proxy, running_proxy
 from tests.support.streams import chunk, sse, stream_of
 from tests.support.upstream.answers import Answer, Finish, Gate, Head, Send, Step, stream
 from tests.support.upstream.server import ScriptedUpstream
-from workbench.proxy.registration import registered, status_of
+from workbench.proxy.asking import status_of
+from workbench.proxy.registration import registered
 from workbench.tape.format import Tape
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="workers need fork")

@@ -18,7 +18,7 @@ from textual.widgets import Static, TextArea
 
 from transformer import TemplateFailed
 from workbench.errors import UserError
-from workbench.proxy.registration import Resend, Sent, resend
+from workbench.proxy.asking import Resend, Sent, resend
 from workbench.rendering import check
 from workbench.tape.recipe import dialect_in
 from workbench.text import counted

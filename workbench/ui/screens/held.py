@@ -21,7 +21,7 @@ from transformer.answer.observations import choices_of
 from workbench.analysis.variants.texts import Edits, Text, edits_of, retexts, texts_of
 from workbench.breakpoints import parse
 from workbench.errors import UserError
-from workbench.proxy.registration import HeldAnswer, ProxyConnection, find_running
+from workbench.proxy.asking import HeldAnswer, ProxyConnection, find_running
 from workbench.replay.lines import Tail
 from workbench.replay.player import Player
 from workbench.ui.display import content

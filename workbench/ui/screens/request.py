@@ -13,7 +13,7 @@ from textual.message import Message
 
 from workbench.analysis.requests import CHARACTERS_A_TOKEN
 from workbench.errors import UserError
-from workbench.proxy.registration import Sent
+from workbench.proxy.asking import Sent
 from workbench.replay.player import Player
 from workbench.text import counted
 from workbench.ui.background import in_background

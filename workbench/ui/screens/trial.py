@@ -22,7 +22,7 @@ from workbench.lab.statistics import tabulate
 from workbench.lab.store import Try, create_try
 from workbench.lab.suite import plan_of
 from workbench.lab.trials import Trials, proxy_for
-from workbench.proxy.registration import ProxyConnection
+from workbench.proxy.asking import ProxyConnection
 from workbench.ui.display import content
 from workbench.ui.screens.view import HelpScreen
 from workbench.ui.widgets.bars import KeyBar
