@@ -162,7 +162,7 @@ TIME = Column(
 # As they stand from left to right.
 COLUMNS: Sequence[Column] = (
     TIME,
-    Column("session", lambda entry: short_session(entry.row.session or ""), 6, _SESSION, "dim",
+    Column("session", lambda entry: short_session(entry.row.session or ""), _SESSION, _SESSION, "dim",
            key=lambda entry: entry.row.session or ""),
     Column("asked with", _asked, 28, 200),
     Column("calls", _tools, 10, 40, "good"),
@@ -175,8 +175,10 @@ COLUMNS: Sequence[Column] = (
     Column("dialect", lambda entry: f"{api_of(entry.row)}{entry.row.dialect or ''}", 11, 24, "dim"),
 )  # fmt: skip
 BY_NAME: Mapping[str, Column] = {column.name: column for column in COLUMNS}
-# Which go first where there is no room for all.
-_SPARE = ("dialect", "model", "tokens", "status", "session", "took", "calls", "asked with")
+# Which go first where there is no room for all; then those that are read get narrower; then these go, too.
+_SPARE = ("dialect", "model", "tokens", "status", "session", "took")
+_NARROW = {"asked with": 16, "verdict": 22, "calls": 7}
+_LAST = ("calls", "asked with")
 # Which get the room that is left, in this order of need.
 _ELASTIC = ("verdict", "asked with", "calls", "model", "dialect")
 
@@ -246,6 +248,12 @@ class Table:
         if TIME.name in least:
             least[TIME.name] = natural[TIME.name]
         for name in _SPARE:
+            if name in least and _total(least) > room:
+                del least[name]
+        for name, size in _NARROW.items():
+            if name in least and _total(least) > room:
+                least[name] = min(least[name], max(size, least[name] - _total(least) + room))
+        for name in _LAST:
             if name in least and _total(least) > room:
                 del least[name]
         left = room - _total(least)
