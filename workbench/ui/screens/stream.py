@@ -188,11 +188,14 @@ class StreamScreen(InterceptingScreen):
 
     def _following(self) -> tuple[Part, ...]:
         others, session = self.follow.others, self.follow.session
-        more = Part(f"{others} more {'runs' if others == 1 else 'run'}", "warning", f"+{others}", rank=4)
         if not self.follow.on:
-            return (Part("F follows", "dim", "F", "follow", rank=4),)
+            return (Part("F follows", "dim", "F", "follow", rank=1),)
+        more, short = f"{others} more {'runs' if others == 1 else 'run'}", f"+{others}"
         what = f"▶ following {short_session(session)}" if session else "▶ following"
-        return (more,) * bool(others) + (Part(what, "good", "▶", "follow", rank=4),)
+        return (
+            Part(more if others else "", "warning", short if others else "", rank=4, room=11, short_room=2),
+            Part(what, "good", "▶", "follow", rank=1),
+        )
 
     def on_status_line_chosen(self, event: StatusLine.Chosen) -> None:
         actions = {"dialect": self.action_dialect, "policy": self.action_policy}
@@ -318,7 +321,7 @@ class StreamScreen(InterceptingScreen):
         looks = text and self.catalogue.undecided
         fits_none = "no exchange fits; f changes the filter" if text else ""
         self._list.empty = "no exchange fits so far" if looks else fits_none
-        self._list.border_title = content(f"Exchanges: {text}" if text else "Exchanges")
+        self._list.name_list(f"Exchanges: {text}" if text else "Exchanges")
         self._list.order = self.catalogue.order
         self._list.show_entries(entries)
         if self._awaited is not None:

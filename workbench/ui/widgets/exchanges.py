@@ -19,7 +19,7 @@ from workbench.library.query import Library
 from workbench.library.summary import Row
 from workbench.replay.lines import Tail
 from workbench.text import counted, date_and_time
-from workbench.ui.display import sentence
+from workbench.ui.display import content, sentence
 from workbench.ui.widgets.exchangetable import (
     COLUMNS,
     Judged,
@@ -102,6 +102,7 @@ class ExchangeList(GroupedPane):
         self.follow = False
         self._met = 0.0  # when the newest exchange began that was there when the user last moved here
         self._table: tuple[int, Order, Table] | None = None  # for which width and order it is
+        self._before: tuple[int, Table] | None = None  # the one that was there with fewer exchanges
 
     # -- what is listed
 
@@ -118,6 +119,8 @@ class ExchangeList(GroupedPane):
         """Another list; the selected exchange stays selected wherever it is now."""
         chosen = self.chosen
         self.entries = list(entries)
+        if self._table is not None:
+            self._before = self._table[0], self._table[2]
         self._table = None
         if chosen is None:
             self._meet()
@@ -210,8 +213,15 @@ class ExchangeList(GroupedPane):
         known = self._table
         if known is None or known[:2] != (width, self.order):
             listed = [entry for entry in self.entries if isinstance(entry, Judged)]
-            known = self._table = width, self.order, Table(listed, width, self.order)
+            before = self._before[1] if self._before is not None and self._before[0] == width else None
+            known = self._table = width, self.order, Table(listed, width, self.order, before)
         return known[2]
+
+    def name_list(self, name: str) -> None:
+        """What is listed. Another list has other columns."""
+        if name != str(self.border_title):
+            self.border_title = content(name)
+            self._table = self._before = None
 
     def draw_head(self, y: int, width: int) -> Strip:
         return self.line(self._columns(width).head() if self.entries else [], width)

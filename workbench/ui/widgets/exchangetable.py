@@ -117,9 +117,9 @@ def _asked(entry: Judged) -> str:
 
 
 def _status(entry: Judged) -> str:
-    """The status, and how it ended where that was not the usual way."""
+    """The status, and how it ended where that was not the usual way; the verdict says that it runs."""
     row = entry.row
-    state = "" if row.state in ("done", "eof") else row.state
+    state = "" if row.state in ("done", "eof", "running") else row.state
     return " ".join(part for part in (str(row.status or ""), state) if part)
 
 
@@ -222,10 +222,14 @@ def order_by(name: str, before: Order) -> Order:
 
 
 class Table:
-    """Which columns are shown and how wide they are, for these exchanges and this width."""
+    """Which columns are shown and how wide they are, for these exchanges and this width. `before` is the
+    table that stood there with fewer exchanges: its columns do not get narrower, so that nothing jumps."""
 
-    def __init__(self, entries: Sequence[Judged], width: int, order: Order) -> None:
+    def __init__(
+        self, entries: Sequence[Judged], width: int, order: Order, before: Table | None = None
+    ) -> None:
         self.order = order
+        self._before = before.natural if before is not None else {}
         self._today = datetime.now().date()
         self._dates = any(self._is_other_day(entry) for entry in entries)
         self.widths = self._chosen(entries, width)
@@ -239,7 +243,7 @@ class Table:
         return visible_line(column.text(entry)[:_LONGEST])
 
     def _chosen(self, entries: Sequence[Judged], width: int) -> dict[str, int]:
-        natural = self._natural(entries)
+        self.natural = natural = self._natural(entries)
         room = width - 2  # the sign
         least = {
             name: min(size, max(BY_NAME[name].least, cell_len(self.title(BY_NAME[name]))))
@@ -275,9 +279,10 @@ class Table:
         for column in COLUMNS:
             texts = [self._text(column, entry) for entry in entries[:_MEASURED]]
             longest = max(map(cell_len, texts), default=0)
-            if not longest and not any(column.text(entry) for entry in entries[_MEASURED:]):
+            known = self._before.get(column.name, 0)
+            if not longest and not known and not any(column.text(entry) for entry in entries[_MEASURED:]):
                 continue
-            natural[column.name] = max(cell_len(self.title(column)), min(longest, column.most))
+            natural[column.name] = max(cell_len(self.title(column)), min(longest, column.most), known)
         return natural
 
     def title(self, column: Column) -> str:

@@ -24,13 +24,16 @@ _GAP = "  "
 @dataclass(frozen=True, slots=True)
 class Part:
     """A part of the line; `short` is what is said where there is no room, empty: nothing. `action` is what a
-    click does. The lowest `rank` is left out last."""
+    click does. The lowest `rank` is left out last. `room` and `short_room` are cells that are kept free for
+    what may be said there: otherwise the parts beside it would change whenever it comes and goes."""
 
     text: str
     look: str = "plain"
     short: str = ""
     action: str = ""
     rank: int = 0
+    room: int = 0
+    short_room: int = 0
 
 
 class StatusLine(Widget, can_focus=False):
@@ -113,23 +116,21 @@ def fitted(
     left: tuple[Part, ...], right: tuple[Part, ...], width: int
 ) -> tuple[list[tuple[str, Part]], list[tuple[str, Part]]]:
     """The parts that fit, whole or short, with their texts."""
-    texts = {part: part.text for part in (*left, *right) if part.text}
-    spare = sorted(texts, key=lambda part: -part.rank)
-
-    def shown(parts: tuple[Part, ...]) -> list[tuple[str, Part]]:
-        return [(texts[part], part) for part in parts if texts.get(part)]
+    said = {part: (part.text, max(cell_len(part.text), part.room)) for part in (*left, *right)}
+    spare = sorted(said, key=lambda part: -part.rank)
 
     def is_full() -> bool:
-        both = (shown(left), shown(right))
-        return sum(map(_length, both)) + len(_GAP) > width
+        rooms = [room + len(_GAP) for _, room in said.values() if room]
+        return sum(rooms) - len(_GAP) > width
 
     for part in spare:
-        if is_full() and part.short:
-            texts[part] = part.short
+        if is_full() and (part.short or part.short_room):
+            said[part] = part.short, max(cell_len(part.short), part.short_room)
     for part in spare:
         if is_full():
-            texts[part] = ""
-    return shown(left), shown(right)
+            said[part] = "", 0
+    shown_left, shown_right = ([(said[part][0], part) for part in side] for side in (left, right))
+    return [one for one in shown_left if one[0]], [one for one in shown_right if one[0]]
 
 
 def proxy_parts(
@@ -151,10 +152,11 @@ def proxy_parts(
     elif state.upstreams:
         parts.append(Part(f"→ {counted(len(state.upstreams), 'upstream')}", "dim", rank=6))
     streams = counted(state.running, "stream") if state.running else "idle"
-    parts.append(Part(streams, "good" if state.running else "dim", rank=3))
+    parts.append(Part(streams, "good" if state.running else "dim", rank=3, room=10))
+    held, short = "", ""
     if state.held_back:
-        held = counted(state.held_back, "character")
-        parts.append(Part(f"{held} held back", "warning", f"{state.held_back} held", rank=1))
+        held, short = f"{counted(state.held_back, 'character')} held back", f"{state.held_back} held"
+    parts.append(Part(held, "warning", short, rank=1, room=24, short_room=9))
     return tuple(parts)
 
 

@@ -45,7 +45,7 @@ def begun(bench: Bench, gate: str, session: str) -> Callable[[], None]:
 
 @asynccontextmanager
 async def watching(bench: Bench) -> AsyncIterator[Driver]:
-    async with driving(bench.proxy.library, (160, 40)) as driver:
+    async with driving(bench.proxy.library, (200, 40)) as driver:
         await driver.until(lambda: bench.proxy.url in text_of(driver.app), "the proxy is found")
         yield driver
 

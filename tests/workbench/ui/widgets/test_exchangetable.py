@@ -97,3 +97,16 @@ def test_side_requests_are_known_as_soon_as_they_begin():
     talk = entry(5, session="s")
     plain = entry(6, session="t", offered=0)
     assert without_side([title, talk, plain]) == [talk, plain]
+
+
+def test_columns_do_not_jump_while_exchanges_come_and_end():
+    running = entry(9, state="running", status=None, asked="go")
+    ended = entry(
+        9, asked="go to the end of it", duration=100.0, findings={"truncated-call": 1}, level="error"
+    )
+    before = Table([running, ended], 117, Order())
+    assert (
+        Table([running], 117, Order(), before).widths
+        == before.widths
+        != Table([running], 117, Order()).widths
+    )
