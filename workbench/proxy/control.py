@@ -168,7 +168,20 @@ class Control:
         intercept, id, what = self._proxy.intercept, request.path_params["id"], body.get("do")
         if id not in intercept.held and self._asks_all(request):
             for done in await self._of_others(request, body):
+                if "refused" in done:
+                    raise Refused(409, done["refused"])
                 return done
+        try:
+            self._decide(id, what, body)
+        except Refused as refused:
+            # Another worker asks, and this one holds it: its reason is the one to be told.
+            if id in intercept.held and ALONE in request.headers:
+                return {"refused": str(refused)}
+            raise
+        return {"id": id, "done": what}
+
+    def _decide(self, id: str, what: object, body: Body) -> None:
+        intercept = self._proxy.intercept
         if what == "release":
             _do(lambda: intercept.release(id))
         elif what == "drop":
@@ -177,7 +190,6 @@ class Control:
             _do(lambda: intercept.edit(id, *read_wish(body)))
         else:
             raise Refused(400, 'do is "release", "drop" or "edit"')
-        return {"id": id, "done": what}
 
     async def shared(self, request: Request, body: Body) -> Body:
         """What all workers know, for one that takes another's place; or what one of them has just learnt."""

@@ -287,3 +287,18 @@ def test_breakpoints_of_the_command_line_stay_when_a_screen_goes(tmp_path: Path)
         (held,) = desk.held()
         desk.do(held["id"], "release")
         assert done.result(10)[1] == [("read_file", {"path": "secret.txt"})]
+
+
+def test_whichever_worker_is_asked_the_one_that_holds_it_decides(tmp_path: Path):
+    flags = ("--break", "tool:read*", "--workers", "2")
+    with running_bench(tmp_path, toml=QUICK, flags=flags) as bench:
+        desk = Desk(bench)
+        clients = [desk.start(created, whole(message(CALL))) for _ in range(3)]
+        held = desk.held(3)
+        for _ in range(6):  # each is a new connection, and so to any of the workers
+            assert "is not a" in str(desk.do(held[0]["id"], "edit", 409, keep=0, reads=["not JSON"]))
+        desk.do(held[0]["id"], "edit", keep=0, reads=[json.dumps(message(OTHER))])
+        desk.do(held[1]["id"], "release")
+        desk.ask("DELETE", "/breakpoints")  # lets the third one go, wherever it is held
+        paths = sorted(client.result(10)[1][0][1]["path"] for client in clients)
+        assert paths == ["README.md", "secret.txt", "secret.txt"]
