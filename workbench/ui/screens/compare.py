@@ -25,7 +25,7 @@ from workbench.tape.format import TapeError, read_tape
 from workbench.text import date_and_time
 from workbench.ui.background import in_background
 from workbench.ui.display import content, sign_of
-from workbench.ui.screens.view import ViewScreen, pane_bindings
+from workbench.ui.screens.view import ViewScreen, pane_bindings, unseen
 from workbench.ui.widgets.diffview import Difference, Pair, folded
 from workbench.ui.widgets.document import FactSheet
 from workbench.ui.widgets.textpane import TextPane
@@ -48,7 +48,7 @@ class CompareScreen(ViewScreen[None]):
                 tooltip="The next difference, or the next match of a search"),
         Binding("N", "search_on(-1)", "Difference before", id="view.previous", show=False,
                 tooltip="The difference before, or the match before of a search"),
-        Binding("C", "save", "To file", id="view.save", show=False, tooltip="Write this part to a file"),
+        *unseen(ViewScreen.BINDINGS, "c", "Y,C"),
         *pane_bindings(*_NAMES),
     ]  # fmt: skip
 

@@ -5,9 +5,8 @@ edited, let go or dropped.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import ClassVar
@@ -27,7 +26,7 @@ from workbench.replay.player import Player
 from workbench.ui.display import content
 from workbench.ui.screens.edit import MOST, RewriteScreen
 from workbench.ui.screens.exchange import ExchangeScreen
-from workbench.ui.screens.view import Choice, ListScreen, Picked, ViewScreen
+from workbench.ui.screens.view import Choice, ListScreen, Picked, ViewScreen, unseen
 from workbench.ui.variants import channel_name
 from workbench.ui.widgets.bars import Question
 from workbench.ui.widgets.document import FactSheet
@@ -153,11 +152,6 @@ class HeldEditor(RewriteScreen):
         self._head.update(content(f" {self._title} · {said}").stylize("bold"))
 
 
-def _unseen(bindings: Iterable[BindingType], *keys: str) -> list[BindingType]:
-    """They work, but the bottom line has no room for them."""
-    return [replace(one, show=False) for one in bindings if isinstance(one, Binding) and one.key in keys]
-
-
 class HeldScreen(ViewScreen[None]):
     """One held answer at a time, as far as it has come."""
 
@@ -181,7 +175,7 @@ class HeldScreen(ViewScreen[None]):
                 tooltip="All clients get their answers as they are"),
         Binding("E", "edit_bytes", "Edit bytes", id="held.edit-bytes", show=False,
                 tooltip="Change the bytes that upstream sent since the breakpoint, its own calls included"),
-        *_unseen(ViewScreen.BINDINGS, "slash", "c", "Y,C"),
+        *unseen(ViewScreen.BINDINGS, "slash", "c", "y", "Y,C"),
     ]  # fmt: skip
 
     def __init__(self, desk: Desk, first: str | None = None) -> None:
@@ -256,6 +250,7 @@ class HeldScreen(ViewScreen[None]):
             "changes what the model wrote; that is converted anew and goes on"
         )  # fmt: skip
         sheet.fact("l", "lets it go as it is").fact("e", wait).fact("x", "drops it: the client gets an error")
+        sheet.fact("E", "changes the bytes that upstream sent since the breakpoint, its own calls included")
         top, cursor = self.answer.top, self.answer.cursor
         self.answer.show_document(sheet)
         if cursor > 0:

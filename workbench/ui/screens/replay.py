@@ -5,8 +5,7 @@ Keys call methods of the model. Dialogs that a key needs first are opened here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -30,7 +29,7 @@ from workbench.ui.screens.compare import Sides
 from workbench.ui.screens.edit import MOST, RewriteScreen
 from workbench.ui.screens.exchange import ExchangeScreen
 from workbench.ui.screens.picker import PickerScreen
-from workbench.ui.screens.view import Choice, ListScreen, Picked
+from workbench.ui.screens.view import Choice, ListScreen, Picked, unseen
 from workbench.ui.variants import channel_name, character_at, probable_split, split_places
 from workbench.ui.widgets.bars import KeyBar, PositionBar, Question
 from workbench.ui.widgets.replayview import ReplayView
@@ -47,11 +46,6 @@ def _steps(
         Binding(back, f"seek('{unit}', -1)", f"{name} back", id=f"replay.{unit}-back", show=False,
                 key_display=display[1], tooltip=f"Back to the {what} before"),
     ]  # fmt: skip
-
-
-def _unseen(bindings: Iterable[BindingType], *keys: str) -> list[BindingType]:
-    """These work as they do in the live screen, but the footer has no room for them."""
-    return [replace(one, show=False) for one in bindings if isinstance(one, Binding) and one.key in keys]
 
 
 KEYS: list[BindingType] = [
@@ -117,7 +111,7 @@ KEYS: list[BindingType] = [
     Binding("escape", "back", "Back", id="exchange.back", show=False,
             tooltip="Stop what moves, forget the search, leave zoom; then back to where you came from"),
     Binding("q", "close", "Close", id="replay.close", show=False, tooltip="Back to where you came from"),
-    *_unseen(ExchangeScreen.BINDINGS, "enter", "r", "t", "z", "slash"),
+    *unseen(ExchangeScreen.BINDINGS, "enter", "r", "t", "z", "slash"),
 ]  # fmt: skip
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
@@ -59,6 +59,11 @@ def pane_bindings(*names: str) -> list[BindingType]:
                 tooltip=f"To the part “{name}”")
         for number, name in enumerate(names, 1)
     ]  # fmt: skip
+
+
+def unseen(bindings: Iterable[BindingType], *keys: str) -> list[BindingType]:
+    """These keys work, but the bottom line has no room for them."""
+    return [replace(one, show=False) for one in bindings if isinstance(one, Binding) and one.key in keys]
 
 
 class ViewScreen(Screen[T]):
