@@ -143,3 +143,16 @@ async def test_a_replay_that_is_left_goes_on_where_it_was(tmp_path: Path):
         again = await opened(driver, ReplayScreen)
         assert again is not replay
         await driver.until(lambda: again.model.step == step, "the step that was left")
+        # A variant beside its original: the rows that are gone are there, and the original is one key away.
+        await driver.press("exclamation_mark")
+        await driver.until(lambda: again.model.is_variant, "the answer is cut here")
+        await driver.press("equals_sign")
+        screen = await opened(driver, CompareScreen)
+        await driver.until(lambda: screen.comparison is not None, "compared")
+        assert screen.titles[0] == "the original" and "cut after byte" in screen.titles[1]
+        machine = screen.comparison.sections[3]
+        assert any(line.kind == "removed" for line in machine.lines), "rows that are gone"
+        await driver.press("escape", "O")
+        await driver.until(lambda: "ORIGINAL" in again.model.variant, "the original")
+        await driver.press("O", "u", "U")
+        assert again.model.is_variant and "VARIANT cut after byte" in again.model.variant
