@@ -13,7 +13,19 @@ import runpy
 import sys
 from pathlib import Path
 
-NAMES = ("transformer", "request", "proxy", "ui", "opening", "replay", "start", "soak", "fuzz", "counts")
+NAMES = (
+    "transformer",
+    "request",
+    "proxy",
+    "growth",
+    "ui",
+    "opening",
+    "replay",
+    "start",
+    "soak",
+    "fuzz",
+    "counts",
+)
 
 
 def main() -> int:

@@ -4,6 +4,7 @@ only copies bytes, and what people would use instead, where it is installed.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import shutil
@@ -30,6 +31,7 @@ They are looked for on PATH and in .peers/*/bin of this checkout, each in an env
 other versions of the same libraries. The benchmark starts each on loopback, with a configuration of its own,
 and ends it."""
 _START = 60.0  # seconds
+_RESTS = 0.002  # CPU seconds in 0.2 s, and it does nothing but wait
 
 Started: TypeAlias = tuple[int, psutil.Process]
 Start: TypeAlias = Callable[[Path, int], Iterator[Started]]
@@ -150,6 +152,16 @@ def running(name: str, folder: Path, upstream: int) -> Iterator[Started]:
 def cpu_seconds(process: psutil.Process) -> float:
     """Of the process and its children so far."""
     return sum(map(_cpu_of, (process, *process.children(recursive=True))))
+
+
+async def settled_cpu(process: psutil.Process) -> float:
+    """As soon as it rests. What it still writes down after a load belongs to that load: counted too early, it
+    would be missing there and be charged to the next one."""
+    before = -1.0
+    while (now := cpu_seconds(process)) - before > _RESTS:
+        before = now
+        await asyncio.sleep(0.2)
+    return now
 
 
 def _cpu_of(process: psutil.Process) -> float:

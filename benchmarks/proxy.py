@@ -28,7 +28,14 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)
 
 from benchmarks.load import Load, Measured, measure, upstream  # noqa: E402
-from benchmarks.proxies import HOW_TO_INSTALL, cpu_seconds, installed, resident_bytes, running  # noqa: E402
+from benchmarks.proxies import (  # noqa: E402
+    HOW_TO_INSTALL,
+    cpu_seconds,
+    installed,
+    resident_bytes,
+    running,
+    settled_cpu,
+)
 from benchmarks.report import bars, table, write_json  # noqa: E402
 
 FAST = {1: Load(1, 20_000), 16: Load(16, 1_250), 64: Load(64, 320)}
@@ -66,10 +73,9 @@ class Relay:
 
     async def round(self) -> None:
         values: dict[str, float] = {}
-        before = self._cpu()
+        before = await settled_cpu(self.process)
         values["first byte"] = median([(await measure(self.port, FIRST)).begun * 1e3 for _ in range(FIRSTS)])
-        await asyncio.sleep(0.1)
-        values["CPU, request"] = (self._cpu() - before) / FIRSTS * 1e3
+        values["CPU, request"] = (await settled_cpu(self.process) - before) / FIRSTS * 1e3
         cpu = chunks = 0.0
         for streams, load in FAST.items():
             spent, measured = await self._measured(load)
@@ -78,6 +84,7 @@ class Relay:
         values["CPU, fast"] = cpu / chunks * 1e4
         cpu = chunks = 0.0
         for pace, load in PACED.items():
+            await settled_cpu(self.process)
             measured = await measure(self.port, load, self._cpu)
             values[f"p50, {pace}"], values[f"p99, {pace}"] = measured.percentile(50), measured.percentile(99)
             cpu, chunks = cpu + measured.each * measured.chunks, chunks + measured.chunks
@@ -88,10 +95,9 @@ class Relay:
         return cpu_seconds(self.process)
 
     async def _measured(self, load: Load) -> tuple[float, Measured]:
-        before = cpu_seconds(self.process)
+        before = await settled_cpu(self.process)
         measured = await measure(self.port, load)
-        await asyncio.sleep(0.1)  # what it still writes down belongs to it
-        return cpu_seconds(self.process) - before, measured
+        return await settled_cpu(self.process) - before, measured
 
 
 async def main(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""How a measurement is told: a table for people, JSON for programs, bars as SVG for a page."""
+"""How a measurement is told: a table for people, JSON for programs, bars and lines as SVG for a page."""
 
 from __future__ import annotations
 
@@ -56,5 +56,46 @@ def bars(title: str, groups: Mapping[str, Mapping[str, float]], unit: str) -> st
     )
 
 
-def _text(x: float, y: float, text: str, weight: str = "normal") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-weight="{weight}">{escape(text)}</text>'
+_HIGH = 150  # of one chart with lines
+_GAP = 70
+
+
+def lines(series: Mapping[str, Sequence[tuple[float, float, float]]], left: str, right: str) -> str:
+    """One chart below the other, each with two lines over the same sizes: (size, on the left, on the right).
+    The axes begin at 0, so that what is flat looks flat; the sizes stand at equal distances."""
+    parts: list[str] = []
+    y = _HEAD
+    for what, points in series.items():
+        parts.append(_text(8, y, what, "bold"))
+        for at, colour, name in ((1, _COLOURS[0], left), (2, _COLOURS[1], right)):
+            most = max(point[at] for point in points) * 1.15 or 1.0
+            places = [
+                (
+                    60 + n * (_WIDTH + 60) / max(1, len(points) - 1),
+                    y + _HIGH - point[at] / most * (_HIGH - 20),
+                )
+                for n, point in enumerate(points)
+            ]
+            path = " ".join(f"{x:.1f},{height:.1f}" for x, height in places)
+            parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+            for (x, height), point in zip(places, points, strict=True):
+                parts.append(f'<circle cx="{x:.1f}" cy="{height:.1f}" r="3" fill="{colour}"/>')
+                parts.append(_text(x - 8, height - 7, f"{point[at]:.3g}", colour=colour))
+            parts.append(_text(_WIDTH + 140, y + 10 + 16 * at, name, colour=colour))
+        parts.append(f'<path d="M50 {y + _HIGH} H{_WIDTH + 130}" stroke="#888"/>')
+        for n, point in enumerate(points):
+            parts.append(_text(_place(n, len(points)) - 14, y + _HIGH + 16, f"{point[0]:,.0f}"))
+        y += _HIGH + _GAP
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH + 260}" height="{y}" '
+        f'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>'
+        f"{''.join(parts)}</svg>\n"
+    )
+
+
+def _place(number: int, count: int) -> float:
+    return 60 + number * (_WIDTH + 60) / max(1, count - 1)
+
+
+def _text(x: float, y: float, text: str, weight: str = "normal", colour: str = "black") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-weight="{weight}" fill="{colour}">{escape(text)}</text>'
