@@ -16,7 +16,7 @@ from samples.cases.reports import REPORTS
 from tests.support.client import Result, message_result, results
 from tests.support.cuts import codes, every_split
 from tests.support.project import SAMPLES
-from tests.support.samples import ALL, every_sample, name_of
+from tests.support.samples import ALL, every_sample, name_of, some_samples
 from tests.support.spans import check_records
 from tests.support.streams import message_behind, upstream_events
 from tests.support.tiers import each_row, exhaustive
@@ -156,7 +156,7 @@ def in_order(value: Any) -> str:
     return json.dumps(value)
 
 
-@every_sample
+@some_samples(6)
 def test_every_cut_gives_the_same(path: Path):
     case, tape = TABLE[name_of(path)], read_tape(path)
     data = b"".join(tape.reads)
@@ -173,7 +173,7 @@ def test_every_cut_gives_the_same(path: Path):
             check_no_markup(transformer)
 
 
-@every_sample
+@some_samples(6)
 def test_the_stream_and_the_whole_message_agree(path: Path):
     if name_of(path) not in MESSAGES:
         return

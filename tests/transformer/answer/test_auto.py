@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.cases import TOOLS, deltas
 from tests.support.client import Result, results
 from tests.support.cuts import check_every_split, codes, every_split, run, transform
-from tests.support.samples import ALL, every_sample, name_of
+from tests.support.samples import ALL, name_of, some_samples
 from tests.support.spans import check_records
 from tests.support.streams import sse, stream_of
 from tests.support.tiers import each_row, some
@@ -62,7 +62,7 @@ def converted(
     return out if transformer.setting.raw else results(out), found
 
 
-@every_sample
+@some_samples(5)
 def test_every_sample_comes_out_as_from_its_own_dialect(path: Path) -> None:
     if path not in CONVERTED:
         return
@@ -77,7 +77,7 @@ def test_every_sample_comes_out_as_from_its_own_dialect(path: Path) -> None:
         assert told == ([] if name in LESS_TOLD else found)
 
 
-@every_sample
+@some_samples(5)
 def test_without_a_name_that_tells_the_dialect_the_calls_do(path: Path) -> None:
     if path not in CONVERTED:
         return

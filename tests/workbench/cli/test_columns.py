@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from tests.support.samples import every_sample, name_of
+from tests.support.samples import name_of, some_samples
 from tests.support.tiers import each_row
 from workbench.cli.columns import WIDTH, columns, screen_width
 from workbench.files import samples_dir
@@ -59,7 +59,7 @@ def test_no_line_is_wider_than_it_may_be(sample: str, width: int):
     assert len(bars) == 1, "the columns are straight"
 
 
-@every_sample
+@some_samples(5)
 def test_every_sample_can_be_printed_and_steers_nothing(path: Path):
     for line in lines_of(f"{name_of(path)}.jsonl"):
         assert line == visible_line(line)

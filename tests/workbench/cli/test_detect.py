@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tiers import some
 from workbench.analysis.detection import Certainty, detect
 from workbench.cli.detect import detect_files
 from workbench.files import samples_dir
@@ -23,7 +24,7 @@ GOOD = sorted(
 @pytest.mark.parametrize("folder", sorted({path.parent.name for path in GOOD}))
 def test_every_good_sample_is_recognised(folder: str) -> None:
     missed = []
-    for path in (path for path in GOOD if path.parent.name == folder):
+    for path in some((path for path in GOOD if path.parent.name == folder), 2):
         found = detect(load(str(path), None), Wishes())
         if not any(one.dialect == folder and one.certainty >= Certainty.LIKELY for one in found[:2]):
             missed.append((path.stem, [(one.dialect, one.certainty.word) for one in found]))

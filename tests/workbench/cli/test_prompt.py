@@ -354,6 +354,7 @@ def rendering(parent: int) -> bool:
     return any(Path(f"/proc/{child}/cmdline").read_bytes() != own for child in children)
 
 
+@pytest.mark.exhaustive  # quick: test_rendering: it is ended by its limits
 def test_ctrl_c_ends_a_template_that_does_not(folder: Path):
     (folder / "slow.jinja").write_text(
         "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}{{ tools }}"

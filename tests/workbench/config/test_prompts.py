@@ -40,6 +40,7 @@ def test_the_template_is_used_and_a_change_takes_effect(prompt: RunCommand, fold
     assert prompt().out == b"Tools: read.\n"
 
 
+@pytest.mark.exhaustive  # quick: test_reading: what counts more
 def test_flags_win_over_the_configuration(prompt: RunCommand, folder: Path) -> None:
     configure(folder, 'dialect = "kimi-k2"\n[prompts]\nroo-xml = "mine.jinja"\n')
     (folder / "mine.jinja").write_text("mine")

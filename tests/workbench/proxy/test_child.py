@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.bench import wait_for
 from tests.support.project import heed_ctrl_c
-from tests.support.tiers import each_row
+from tests.support.tiers import each_row, only_exhaustive
 from workbench.library.tapefiles import is_alive
 from workbench.proxy.asking import find_running
 from workbench.proxy.process import ChildError, ProcessExit, ProxyChild
@@ -120,7 +120,9 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "how", only_exhaustive([signal.SIGKILL, signal.SIGTERM, signal.SIGINT], quick=[signal.SIGKILL])
+)
 def test_it_ends_with_its_parent(library: Path, how: signal.Signals):
     parent = subprocess.Popen(
         [sys.executable, "-c", PARENT.format(flags=FLAGS), str(library)],

@@ -128,6 +128,7 @@ def test_another_address_needs_a_token(tmp_path: Path, run: RunCommand):
         assert client.get("/v1/models", headers=evil).status_code == 403
 
 
+@pytest.mark.exhaustive  # quick: test_child, in the same words
 def test_a_port_that_is_taken(tmp_path: Path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -179,6 +180,7 @@ def test_only_the_control_endpoints_do_without_the_clients_token(tmp_path: Path)
         each([*paths, "/health"], check)
 
 
+@pytest.mark.exhaustive  # quick: what is allowed comes in
 def test_a_page_that_is_allowed_needs_the_token_but_not_to_ask_whether_it_may(tmp_path: Path):
     toml = QUICK + 'allow_origins = ["http://localhost:3000"]\n'
     page = {"origin": "http://localhost:3000"}

@@ -31,6 +31,7 @@ from tests.support.bench import (
 from tests.support.client import result
 from tests.support.proxies import running_proxy
 from tests.support.streams import chunk, sse, stream_of
+from tests.support.tiers import only_exhaustive
 from tests.support.upstream.answers import Answer, Finish, Gate, Send, stream
 from workbench.proxy.registration import registered
 from workbench.tape.format import read_tape
@@ -59,7 +60,7 @@ def test_one_line_with_the_url(fresh: Bench):
     assert (rest, errors, process.returncode) == ("", "", 0)
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("how", only_exhaustive([signal.SIGTERM, signal.SIGINT], quick=[signal.SIGINT]))
 def test_running_streams_are_finished_first(fresh: Bench, how: signal.Signals):
     with fresh.asking(Answer([HEAD, FIRST, Gate("go on"), REST, Finish()])) as response:
         pieces = response.iter_raw()
@@ -137,6 +138,7 @@ def test_only_the_owner_reads_what_is_kept(fresh: Bench):
     assert registered["url"] == fresh.proxy.url and registered["pid"] == fresh.proxy.process.pid
 
 
+@pytest.mark.exhaustive  # quick: test_child: it stays usable
 def test_a_library_that_cannot_be_written_costs_no_answer(tmp_path: Path):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
@@ -192,6 +194,7 @@ def test_nothing_is_left_open_when_clients_come_and_go(fresh: Bench):
     wait_for(lambda: len(os.listdir(open_files)) <= before + 2, "descriptors are given back")
 
 
+@pytest.mark.exhaustive  # quick: running streams are finished first
 def test_a_resend_is_finished_too(fresh: Bench):
     registration = registered(fresh.proxy.library)[0]
     fresh.upstream.answer(Answer([HEAD, FIRST, Gate("go on"), REST, Finish()]))
@@ -206,6 +209,7 @@ def test_a_resend_is_finished_too(fresh: Bench):
     assert result(b"".join(fresh.tape("ses_resent").sent)).content == "Hello world"
 
 
+@pytest.mark.exhaustive  # quick: streams behind the grace period
 def test_a_request_that_is_whole_only_behind_the_grace_period_gets_an_error(fresh: Bench):
     body = json.dumps(fresh.body()).encode()
     with _connected(fresh) as raw:
@@ -219,6 +223,7 @@ def test_a_request_that_is_whole_only_behind_the_grace_period_gets_an_error(fres
     assert len(fresh.upstream.requests) == 1
 
 
+@pytest.mark.exhaustive  # quick: streams behind the grace period
 def test_a_slow_client_gets_all_that_came_before_the_error(fresh: Bench):
     """What could not be written when the end came is not dropped from the middle of its answer."""
     body = json.dumps(fresh.body()).encode()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.samples import ALL as SAMPLES
-from tests.support.samples import every_sample
+from tests.support.samples import some_samples
 from tests.support.streams import chunk, message, sse, stream_of, tool
 from tests.support.tiers import each_row
 from transformer import Delta, Finding, MessageTransformer, StreamTransformer, Transition, call_ids
@@ -49,7 +49,7 @@ def shape(player: Player) -> list[tuple[int, list[int], list[int]]]:
     return [(len(rows), list(rows.refs), list(rows.steps)) for rows in player.panes]
 
 
-@every_sample
+@some_samples(5)
 def test_every_sample(path: Path):
     player = played(path)
     assert player.problem is None and player.unaccounted == 0 and player.complete

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.samples import ALL as SAMPLES
-from tests.support.samples import every_sample
+from tests.support.samples import some_samples
 from tests.support.streams import stream_of
 from tests.support.tiers import each_row
 from tests.support.views import write_tape
@@ -98,7 +98,7 @@ def test_one_read_an_event(data: bytes, reads: list[bytes]):
     assert list(event_reads(data)) == reads
 
 
-@every_sample
+@some_samples(5)
 def test_events_of_every_sample_join_to_what_came(path: Path):
     data = b"".join(read_tape(path).reads)
     assert b"".join(event_reads(data)) == data
@@ -178,7 +178,7 @@ def test_a_capture_without_its_end_ends_all_the_same(tmp_path: Path):
     assert end is not None and end.value["end"] == "eof"
 
 
-@every_sample
+@some_samples(5)
 def test_a_sample_opens_as_the_tape_it_is(path: Path):
     (opening,) = replayables_of([str(path)], Wishes())
     source = opening.open()
@@ -253,7 +253,7 @@ def test_wishes_make_a_variant(wishes: Wishes, codes: set[str], chunk: str | Non
     assert player.reads == (16 if chunk is None else -(-len(player.data) // 3))
 
 
-@every_sample
+@some_samples(5)
 def test_the_changed_header_converts_as_the_wishes_say(path: Path):
     """Two ways to the same end: a recipe with wishes, and a header that has them."""
     tape = read_tape(path)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.samples import every_sample
+from tests.support.samples import some_samples
 from tests.support.streams import chunk, sse
 from tests.support.tiers import each_row
 from tests.support.variants import play, play_bytes, played_file, streams
@@ -36,7 +36,7 @@ def check_spans(player: Player) -> int:
     return len(moves)
 
 
-@every_sample
+@some_samples(5)
 def test_every_sample(path: Path):
     player = played_file(path)
     moves = check_spans(player)
