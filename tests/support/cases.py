@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from tests.support.client import message_result
-from tests.support.cuts import QUICK_CUTS, codes, run
+from tests.support.cuts import codes, run
 from tests.support.spans import check_records
 from tests.support.streams import message, sse, stream_of, tool
-from tests.support.tiers import some
+from tests.support.tiers import CUTS, some
 from transformer import transform_message
 
 TEXT = {"type": "string"}
@@ -39,7 +39,7 @@ def check(dialect: str, row: Row, **kwargs: Any) -> None:
     text, content, calls, expected = row
     wanted = (content, [(name, as_text(values)) for name, values in calls], expected)
     kwargs = {"tools": TOOLS} | kwargs
-    cuts = [deltas(text[:at], text[at:]) for at in some(range(len(text)), QUICK_CUTS)]
+    cuts = [deltas(text[:at], text[at:]) for at in some(range(len(text)), CUTS["quick"])]
     cuts += [stream_of(text, size) for size in (1, 2, 3, 7)]
     for data in cuts:
         got, transformer = run(dialect, data, records="findings", **kwargs)

@@ -11,17 +11,16 @@ from typing import Any
 from tests.support.client import Result, message_result, result, results
 from tests.support.spans import check_records
 from tests.support.streams import JSON, message_behind, numbered
-from tests.support.tiers import exhaustive
+from tests.support.tiers import cuts, exhaustive
 from transformer import StreamTransformer, transform_message
 
-QUICK_CUTS = 6  # in two, of one stream
 _EVENT_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 
 
 def every_split(data: bytes, seed: int = 0) -> Iterator[list[bytes]]:
     """The same bytes cut in every way that matters: whole, byte by byte, by event, in two, at random.
 
-    In two: everywhere, but a long stream gets a sample, and so do all streams in the quick tier.
+    In two: everywhere, but a long stream gets a sample, in the quick tier a small one.
     """
     yield [data]
     yield [data[at : at + 1] for at in range(len(data))]
@@ -36,9 +35,9 @@ def every_split(data: bytes, seed: int = 0) -> Iterator[list[bytes]]:
 
 def _places(data: bytes, chance: random.Random) -> Iterable[int]:
     """Where to cut in two."""
-    if exhaustive() or len(data) <= QUICK_CUTS:
-        return range(1, len(data), 1 if len(data) <= 3000 else len(data) // 1500)
-    return chance.sample(range(1, len(data)), QUICK_CUTS)
+    if len(data) <= cuts():
+        return range(1, len(data))
+    return chance.sample(range(1, len(data)), cuts())
 
 
 def _cut(data: bytes, places: list[int]) -> list[bytes]:

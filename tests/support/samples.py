@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.project import SAMPLES
-from tests.support.tiers import each, some
+from tests.support.tiers import each, exhaustive, some
 
 ALL = sorted(SAMPLES.glob("*/*.jsonl"))
 DIALECTS = sorted({path.parent.name for path in ALL})
@@ -27,7 +27,7 @@ def every_sample(check: Callable[[Path], None]) -> Callable[[str], None]:
 
 def some_samples(count: int) -> Callable[[Callable[[Path], None]], Callable[[str], None]]:
     """The same; the quick tier takes so many of each dialect, and not all dialects if those are few."""
-    dialects = DIALECTS if count >= len(ALL) else some(DIALECTS, _QUICK_DIALECTS)
+    dialects = DIALECTS if count >= len(ALL) or exhaustive() else some(DIALECTS, _QUICK_DIALECTS)
 
     def decorate(check: Callable[[Path], None]) -> Callable[[str], None]:
         @pytest.mark.parametrize("dialect", dialects)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from textual.app import App
+from textual.notifications import Notification
 
 
 def text_of(app: App[Any]) -> str:
@@ -15,3 +16,8 @@ def text_of(app: App[Any]) -> str:
 def told_by(app: App[Any]) -> str:
     """What the notifications say."""
     return "\n".join(str(toast.render()) for toast in app.screen.query("Toast"))
+
+
+def notifications_of(app: App[Any]) -> list[Notification]:
+    """As they were sent. Textual has no public way to this either."""
+    return list(app._notifications)

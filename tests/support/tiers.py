@@ -1,7 +1,8 @@
 """Two tiers of tests: the quick one by default, and with `pytest --exhaustive` every cut, sample and step.
 
 The quick tier has every behaviour. It tries it on fewer of the cuts, samples and random examples that should
-make no difference, always on the same ones.
+make no difference, always on the same ones. A test that is marked `exhaustive` is a variation of one that is
+not; a comment at the mark says of which.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from _pytest.mark import ParameterSet
 
 T = TypeVar("T")
 
-EXAMPLES = {"quick": 20, "exhaustive": 250}  # of a property that hypothesis tries
+# How much the exhaustive tier tries, so that all of it takes about a quarter of an hour on two cores.
+EXAMPLES = {"quick": 20, "exhaustive": 100}  # of a property that hypothesis tries
+CUTS = {"quick": 6, "exhaustive": 150}  # in two, of one stream; of a short one all
+MORE = 20  # so many times the rows that the quick tier has, at most
 _exhaustive = False
 
 
@@ -31,11 +35,20 @@ def exhaustive() -> bool:
 
 
 def some(rows: Iterable[T], count: int) -> list[T]:
-    """All rows, or so many of them in the quick tier: the first one, and others at even distances."""
+    """So many of the rows in the quick tier, `MORE` times as many in the other, or all if there are fewer.
+
+    The first one, and others at even distances.
+    """
     every = list(rows)
-    if _exhaustive or len(every) <= count:
+    wanted = count * (MORE if _exhaustive else 1)
+    if len(every) <= wanted:
         return every
-    return [every[at * len(every) // count] for at in range(count)]
+    return [every[at * len(every) // wanted] for at in range(wanted)]
+
+
+def cuts() -> int:
+    """In how many places a stream is cut in two."""
+    return CUTS["exhaustive" if _exhaustive else "quick"]
 
 
 def only_exhaustive(rows: Sequence[Any], quick: Sequence[Any], arguments: int = 1) -> list[Any]:
@@ -72,12 +85,13 @@ def each_row(
     their rows: fixtures are made once for all of them.
     """
     arguments = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
+    single = isinstance(names, str) and len(arguments) == 1  # a row is its only value
     every = list(values)
     called = list(ids) if ids is not None and not callable(ids) else [""] * len(every)
     cases = [
         (name, case)
         for name, value in zip(called, every, strict=True)
-        if (case := _case(value, len(arguments))) is not None
+        if (case := _case(value, single)) is not None
     ]
     assert all(len(case) == len(arguments) for _, case in cases), names
 
@@ -94,9 +108,9 @@ def each_row(
     return decorate
 
 
-def _case(value: Any, arguments: int) -> Sequence[Any] | None:
+def _case(value: Any, single: bool) -> Sequence[Any] | None:
     """The values of a row; None where only the other tier has it."""
     if isinstance(value, ParameterSet):
         assert {mark.name for mark in value.marks} <= {"exhaustive"}, value.marks
         return value.values if exhaustive() or not value.marks else None
-    return (value,) if arguments == 1 else tuple(value)
+    return (value,) if single else tuple(value)

@@ -37,10 +37,10 @@ class QwenChatServer(Upstream):
         self._chats: dict[str, _Chat] = {}
         self._numbers = count(1)
 
-    def _answer(self, path: str, body: bytes) -> Answer:
+    def answer(self, path: str, body: bytes) -> Answer:
         path = path.partition("?")[0]
         if path == "/api/models":
-            return super()._answer(path, body)
+            return super().answer(path, body)
         asked = orjson.loads(body)
         if path == "/api/v2/chats/new":
             id = f"chat-{next(self._numbers):04}"

@@ -62,12 +62,12 @@ class Upstream:
             with contextlib.suppress(OSError, EOFError, ValueError, TimeoutError, asyncio.CancelledError):
                 async with asyncio.timeout(_SECONDS):
                     path, body = await _request(reader)
-                await _play(self._answer(path, body), writer, self._pace)
+                await _play(self.answer(path, body), writer, self._pace)
         finally:
             self._open.discard(task)
             writer.close()
 
-    def _answer(self, path: str, body: bytes) -> Answer:
+    def answer(self, path: str, body: bytes) -> Answer:
         if not path.endswith("/chat/completions"):
             names = {one.model: None for one in self._conversations}
             models = [{"id": name, "object": "model"} for name in names]

@@ -34,10 +34,10 @@ class UnreliableModel(Upstream):
         self._seed = seed
         self._asked: Counter[tuple[str, bool]] = Counter()
 
-    def _answer(self, path: str, body: bytes) -> Answer:
+    def answer(self, path: str, body: bytes) -> Answer:
         request = orjson.loads(body) if body else {}
         if not path.endswith("/chat/completions") or not isinstance(request, dict):
-            return super()._answer(path, body)
+            return super().answer(path, body)
         question, careful = asked_last(request), CARE in (system_text(request) or "")
         self._asked[question, careful] += 1
         chance = random.Random(f"{self._seed} {question} {careful} {self._asked[question, careful]}")

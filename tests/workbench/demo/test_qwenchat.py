@@ -31,7 +31,7 @@ def bodies(answer: Answer) -> list[Any]:
 
 
 def ask(server: QwenChatServer, path: str, **body: Any) -> list[Any]:
-    return bodies(server._answer(path, orjson.dumps(body)))
+    return bodies(server.answer(path, orjson.dumps(body)))
 
 
 def turn(server: QwenChatServer, chat: str, parent: str | None, text: str, stream: bool = True) -> list[Any]:

@@ -44,8 +44,8 @@ class Model(UnreliableModel):
     def forget(self) -> None:
         self._asked.clear()
 
-    def _answer(self, path: str, body: bytes) -> Any:
-        answer = super()._answer(path, body)
+    def answer(self, path: str, body: bytes) -> Any:
+        answer = super().answer(path, body)
         return replace(answer, status=500, kind="application/json", pieces=()) if self.broken else answer
 
 
@@ -187,6 +187,6 @@ def test_the_model_of_the_demo_is_the_same_every_time():
     def asked() -> list[object]:
         model = Model()
         body = json.dumps(dict(SUITE.cases[0].request)).encode()
-        return [model._answer("/v1/chat/completions", body) for _ in range(10)]
+        return [model.answer("/v1/chat/completions", body) for _ in range(10)]
 
     assert asked() == asked()

@@ -13,6 +13,7 @@ from rich.style import Style
 from textual.color import Color
 from textual.strip import Strip
 
+from tests.support.screens import notifications_of
 from workbench.ui.app import WorkbenchApp
 from workbench.ui.display import ControlFilter, content, paragraph, segments, strip_of, wrapped
 
@@ -90,6 +91,6 @@ async def test_a_toast_is_safe_whoever_sends_it(tmp_path: Path):
         for sender in (app, app.screen, app.screen.focused or app.screen):
             sender.notify("\x1b]0;x\x07[/x] [@click=app.quit]a", title="\x9b1m\u202e", markup=True)
         await pilot.pause()
-        told = [(one.message, one.title, one.markup) for one in app._notifications]
+        told = [(one.message, one.title, one.markup) for one in notifications_of(app)]
     assert told
     assert set(told) == {("\\x1b]0;x\\x07[/x] [@click=app.quit]a", "\\x9b1m\\u202e", False)}

@@ -203,13 +203,11 @@ class TableScreen(ViewScreen[int]):
         self.table = TextPane("Table", id="table")
         self.panes = (self.table,)
         self._dialect = loaded_dialect(chosen_dialect(player))
-        self._rules = rules_of(self._dialect) if self._dialect is not None else []
+        self.rules = rules_of(self._dialect) if self._dialect is not None else []
         own = loaded_dialect(player.dialect)
         if own is not None and self._dialect is not None and own is not self._dialect:
             # Before it chose, the answer was read by rules of its own.
-            self._rules = [
-                row for row in rules_of(own) if row.state not in self._dialect.states
-            ] + self._rules
+            self.rules = [row for row in rules_of(own) if row.state not in self._dialect.states] + self.rules
         self._hits = Hits(player, step)
         self._timer: Timer | None = None
 
@@ -225,20 +223,20 @@ class TableScreen(ViewScreen[int]):
 
     def _show(self) -> None:
         row = self._chosen()
-        document = RuleList(self._rules, self._hits, only_hits=self.only_hits)
+        document = RuleList(self.rules, self._hits, only_hits=self.only_hits)
         self.table.show_document(document)
         if row in document.rules:
             self.table.go(document.rules.index(row), tell=False)
         if self._dialect is None:
             self.say(f"there is no dialect {self.player.dialect!r} here, so there is no table", "", "error")
             return
-        used = sum(1 for rule in self._rules if document.count(rule))
+        used = sum(1 for rule in self.rules if document.count(rule))
         counted = "counting … " if self._counting else ""
         chosen = f", which {self.player.dialect} chose" if self._dialect.name != self.player.dialect else ""
         kind = "only rules that fired" if self.only_hits else "all rules"
         self.say(
             f"the table of {self._dialect.name}{chosen}",
-            f"{counted}{used} of {len(self._rules)} rules fired up to step {self.step + 1} · {kind}",
+            f"{counted}{used} of {len(self.rules)} rules fired up to step {self.step + 1} · {kind}",
         )
 
     def _chosen(self) -> RuleRow | None:

@@ -201,7 +201,7 @@ class KeyBar(Widget, can_focus=False):
         self._stale = True
         self.refresh()
 
-    def _look_up(self) -> None:
+    def look_up(self) -> None:
         self._stale = False
         self._keys = []
         last: list[tuple[int, KeyWord]] = []
@@ -227,7 +227,7 @@ class KeyBar(Widget, can_focus=False):
     def _arrange(self) -> int:
         """Gives each key that fits its cells; the number of those that do not."""
         if self._stale:
-            self._look_up()
+            self.look_up()
         width = self.size.width
         last = _fitting(self._last, width)
         room = width - _cells(last)

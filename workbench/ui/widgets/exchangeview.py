@@ -66,7 +66,7 @@ class ExchangeView(Vertical):
     def _show_first_rows(self) -> None:
         self._drawn = ()
         self._play()
-        self._tell()
+        self.tell()
         self._keep_loading()
 
     def _play(self) -> None:
@@ -82,7 +82,7 @@ class ExchangeView(Vertical):
     def set_running(self, running: bool) -> None:
         """Whether its writer still lives."""
         if self.tape.set_running(running):
-            self._tell()
+            self.tell()
 
     def _frame(self) -> None:
         """Read on and draw; never for long, so that a key press never waits."""
@@ -92,7 +92,7 @@ class ExchangeView(Vertical):
         if source is None or (tape.busy and self._frames % LOADING_FRAMES):
             return
         if source.behind and self._drawn:
-            self._tell()  # how far it is; its rows are drawn once they are all there
+            self.tell()  # how far it is; its rows are drawn once they are all there
             self.arrangement.catch_up()
             return
         if not source.behind:
@@ -101,9 +101,9 @@ class ExchangeView(Vertical):
         if self._drawn != tape.progress:
             self._drawn = tape.progress
             self._show()
-            self._tell()
+            self.tell()
         elif tape.growing and self.screen.is_current:
-            self._tell()  # a clock may run; what lies over this would be drawn anew with each of its ticks
+            self.tell()  # a clock may run; what lies over this would be drawn anew with each of its ticks
 
     def _show(self) -> None:
         """The rows that have come."""
@@ -124,7 +124,7 @@ class ExchangeView(Vertical):
 
     # -- what is said of it
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
         source = self.tape.source
         if source is None:
             return
@@ -209,7 +209,7 @@ class ExchangeView(Vertical):
         for pane in self.panes:
             pane.step = self.tape.at
             pane.grown()
-        self._tell()
+        self.tell()
 
     @property
     def chosen_pane(self) -> TapePane:

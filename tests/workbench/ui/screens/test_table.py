@@ -134,5 +134,5 @@ def test_the_table_of_the_dialect_that_auto_chose():
             assert app.sees("the table of hermes, which auto chose")
 
     run(look())
-    known = {key for row in screen._rules for key in row.keys}
+    known = {key for row in screen.rules for key in row.keys}
     assert {(move.state, move.token, move.why) for _, move in transitions(player)} <= known

@@ -116,14 +116,14 @@ async def test_the_keys_are_looked_up_once_for_each_draw():
         app.query_one("#one").focus()
         await pilot.pause()
         lookups = 0
-        look_up = app.bar._look_up
+        look_up = app.bar.look_up
 
         def counted() -> None:
             nonlocal lookups
             lookups += 1
             look_up()
 
-        app.bar._look_up = counted  # type: ignore[method-assign]
+        app.bar.look_up = counted  # type: ignore[method-assign]
         for _ in range(5):
             app.screen.refresh_bindings()
         app.query_one(Special).focus()

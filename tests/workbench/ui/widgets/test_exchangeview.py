@@ -47,7 +47,7 @@ def test_a_tape_that_is_still_read_is_not_judged(tmp_path: Path, said: list[str]
     while tape.busy:
         assert said[-1] == "reading …"
         tape.read_on(0.002)
-        view._tell()
+        view.tell()
     assert said.count("reading …") > 2
     assert "the answer was passed through unchanged" in said[-1]
     assert not any("cut off" in sentence for sentence in said)
