@@ -14,7 +14,8 @@ from textual.binding import Binding, BindingType
 
 from transformer.records import Delta, Event, Finding, Transition
 from workbench.analysis.explain.wording import awaited
-from workbench.replay.alignment import EMPTY
+from workbench.replay.alignment import EMPTY, REST
+from workbench.replay.links import overlap
 from workbench.replay.outline import Entry
 from workbench.replay.player import Held, Item, Pane, Player
 from workbench.replay.rowtext import ReadPart, decoded, event_parts, line_text, read_parts
@@ -99,6 +100,13 @@ class UpstreamPane(TapePane):
     def item_on(self, line: int, row: int) -> Item:
         assert self.player is not None and self.scroll.alignment is not None
         return self.player.event(self.scroll.alignment.events[line]) or self.item(row)
+
+    def is_highlighted_on(self, line: int, item: Item) -> bool:
+        alignment = self.scroll.alignment
+        assert alignment is not None
+        if alignment.events[line] == REST:
+            return overlap((alignment.range_of(line),), self.highlighted)
+        return self.is_highlighted(item)
 
     def head_on(self, line: int, item: Item) -> Pieces:
         """A narrow pane has no room for sizes; after the first event of a read its time is not said again."""

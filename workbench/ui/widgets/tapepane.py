@@ -83,7 +83,12 @@ class LineScroll:
         step = self.panes[0].step
         if step is None:
             return len(alignment)
-        return alignment.lines_at(*(rows.known_at(step) for rows in alignment.player.panes))
+        counts = [rows.known_at(step) for rows in alignment.player.panes]
+        if not self.shared:  # what others are still to get is nothing to this one
+            counts = [
+                count if pane is self.panes[0].PANE else 0 for pane, count in zip(Pane, counts, strict=True)
+            ]
+        return alignment.lines_at(*counts)
 
     @property
     def extent(self) -> int:
@@ -488,7 +493,8 @@ class TapePane(RowPane):
             pieces = [("±" if row in self.changed else " ", "warning"), *pieces]
         strip = self.line(pieces, width)
         chosen = self.is_selected(line) and self.has_focus
-        return strip if chosen or not self.is_highlighted(item) else strip.apply_style(self.look("related"))
+        lit = not chosen and self.is_highlighted_on(entry.start, item)
+        return strip.apply_style(self.look("related")) if lit else strip
 
     def _draw_fold(self, alignment: Alignment, line: int, entry: Entry, width: int) -> Strip:
         first, end = alignment.rows_in(self.PANE, *entry)
@@ -585,6 +591,9 @@ class TapePane(RowPane):
 
     def item_on(self, line: int, row: int) -> Item:
         return self.item(row)
+
+    def is_highlighted_on(self, line: int, item: Item) -> bool:
+        return self.is_highlighted(item)
 
     def head_on(self, line: int, item: Item) -> Pieces:
         return self.head(item)

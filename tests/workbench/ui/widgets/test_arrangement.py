@@ -207,7 +207,8 @@ async def test_strange_text_fills_its_line_and_no_more(tmp_path: Path, size: tup
         assert narrow is (sum(pane.display for pane in replay.screen.view.panes) == 1)
         if narrow:
             machine = replay.screen.view.panes[1]
-            await replay.press("2", "A")
+            await replay.press("2", "A", "less_than_sign", *["right"] * 12)
+            assert machine.selected_line == machine.extent() - 1, "no lines for what is still to come"
             assert all(line.strip() for line in seen(machine)[: machine.extent()]), (
                 "nothing beside it: no gaps"
             )
