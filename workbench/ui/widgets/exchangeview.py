@@ -24,6 +24,7 @@ from workbench.ui.widgets.rowpane import RowPane
 from workbench.ui.widgets.tapepane import TapePane
 
 _FRAME = 1 / 20
+_FEW = 5  # reads with which an answer begins, before there can be text
 LOADING_FRAMES = 4  # of which one is drawn while a long tape is read
 
 
@@ -108,6 +109,7 @@ class ExchangeView(Vertical):
     def _show(self) -> None:
         """The rows that have come."""
         followed = False
+        self._share_width()
         if any(pane.player is not self.player for pane in self.panes):
             self._play()
         for pane in self.panes:
@@ -117,6 +119,12 @@ class ExchangeView(Vertical):
         if followed:  # the row whose bytes were highlighted is not the selected one any more
             for pane in self.panes:
                 pane.highlight(Highlight())
+
+    def _share_width(self) -> None:
+        """A parser that has nothing to do leaves its room to the others."""
+        player = self.player
+        if player is not None and player.reads > _FEW:
+            self.set_class(not player.rows_of_transitions, "-passed-on")
 
     def _subtitle(self, pane: TapePane) -> None:
         new = f"{pane.fresh} new ↓" if pane.fresh else ""

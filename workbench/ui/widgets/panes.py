@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from itertools import islice
+from itertools import islice, takewhile
 from typing import ClassVar
 
 import orjson
@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 
 from transformer.records import Delta, Event, Finding, Transition
 from workbench.analysis.explain.wording import awaited
-from workbench.replay.alignment import EMPTY, REST
+from workbench.replay.alignment import EMPTY, REST, Alignment
 from workbench.replay.links import overlap
 from workbench.replay.outline import Entry
 from workbench.replay.player import Held, Item, Pane, Player
@@ -27,6 +27,7 @@ from workbench.ui.widgets.tapepane import TapePane, joined_text
 # Every tag holds something back for a moment. From this on it matters.
 _LONG, _MANY = 2.0, 500  # seconds, characters
 _PREVIEW = 200  # characters of what is folded
+_SEARCHED = 2_000  # lines of a read in which a match is looked for
 _ROOMY = 60  # cells; a narrower pane does without the sizes of reads
 
 
@@ -100,6 +101,22 @@ class UpstreamPane(TapePane):
     def item_on(self, line: int, row: int) -> Item:
         assert self.player is not None and self.scroll.alignment is not None
         return self.player.event(self.scroll.alignment.events[line]) or self.item(row)
+
+    def line_of(self, alignment: Alignment, row: int) -> int:
+        """While there is a search, the first event of a read that has what is searched for."""
+        first = super().line_of(alignment, row)
+        if self.player is None or self.pattern is None or alignment.events[first] == EMPTY:
+            return first
+        places = islice(range(first, len(alignment)), _SEARCHED)
+        own = (line for line in takewhile(lambda line: self._is_of(alignment, line, row), places))
+        data = self.player.data
+        return next(
+            (line for line in own if self.pattern.search(decoded(data[slice(*alignment.range_of(line))]))),
+            first,
+        )
+
+    def _is_of(self, alignment: Alignment, line: int, row: int) -> bool:
+        return alignment.cells[self.PANE][line] in (row, EMPTY)
 
     def is_highlighted_on(self, line: int, item: Item) -> bool:
         alignment = self.scroll.alignment

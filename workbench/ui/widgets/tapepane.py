@@ -322,7 +322,7 @@ class TapePane(RowPane):
             return
         if row >= 0:
             alignment.catch_up_to(player.rows(self.PANE).steps[row])
-        line = alignment.line_of[self.PANE][row] if row >= 0 else -1
+        line = self.line_of(alignment, row) if row >= 0 else -1
         if self.scroll.shared:  # what comes may be in other panes
             follow = follow and self.scroll.is_last(line)
         self.scroll.select(line, follow=follow)
@@ -588,6 +588,9 @@ class TapePane(RowPane):
         raise NotImplementedError
 
     # A read with several events has a line for each: what stands there then is a part of the row.
+
+    def line_of(self, alignment: Alignment, row: int) -> int:
+        return alignment.line_of[self.PANE][row]
 
     def item_on(self, line: int, row: int) -> Item:
         return self.item(row)

@@ -85,6 +85,11 @@ async def test_each_event_stands_beside_what_it_led_to_and_the_level_goes_throug
         top = machine.top
         machine.scroll_rows(3)
         assert upstream.top == machine.top == client.top >= top
+        # A search goes to the event, not to the read that brought it.
+        await replay.press("1", "g", "slash")
+        await replay.type("src/")
+        await replay.until(lambda: "src/" in seen(upstream)[upstream.selected_line - upstream.top], "found")
+        await replay.press("escape")
         # An event is copied as it came, not the read that brought it.
         await replay.press("1", "g", "down", "down", "down", "y")
         assert replay.app.clipboard.startswith("data: {") and len(replay.app.clipboard) < 120
