@@ -568,7 +568,7 @@ def library_list_command(
         list[str] | None,
         typer.Argument(
             metavar="[FILTER]",
-            help="As in the list of the screen: tool:bash since:2h -has:mark",
+            help="As in the list of the screen, after a --: -- tool:bash -has:mark",
             show_default=False,
         ),
     ] = None,
