@@ -61,6 +61,7 @@ def test_the_defaults():
 STARTS = {
     "workbench/demo/launch.py",
     "workbench/proxy/process.py",
+    "workbench/proxy/workers.py",
     "workbench/rendering.py",
     "workbench/ui/screens/promptlab.py",
 }

@@ -27,7 +27,7 @@ from workbench.library.query import parse_moment
 from workbench.library.summary import Row
 from workbench.library.tapefiles import is_real_file
 from workbench.replay.player import Player
-from workbench.tape.format import read_tape
+from workbench.tape.format import TapeError, read_tape
 from workbench.tape.recipe import chat_request
 
 Test = Callable[[Row, Verdict], bool]
@@ -171,7 +171,10 @@ def fits_exchange(wanted: Filter, row: Row, library: Path) -> bool:
     if found is None:
         if not is_real_file(library / row.path):
             return False
-        tape = read_tape(library / row.path)
+        try:
+            tape = read_tape(library / row.path)
+        except (TapeError, OSError):  # a damaged tape has none of it
+            return False
         player = Player(tape.header)
         player.add(tape.lines)
         return wanted.matches_tape(player)

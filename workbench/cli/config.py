@@ -4,14 +4,19 @@ explained.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from workbench.cli.output import Painted, write, write_painted
 from workbench.config.reading import config_file, read_settings
 from workbench.config.report import Row, rows, sample, unread_variables
 from workbench.config.settings import UPSTREAM, Flags, Settings
 from workbench.errors import UserError
+from workbench.files import replace_file
 from workbench.text import json_text, say
+
+_MODE = 0o644  # it names the variables of keys, and holds none
 
 
 def config(flags: Flags, as_json: bool) -> int:
@@ -55,11 +60,11 @@ def init(upstream: str | None, dialect: str | None, force: bool) -> int:
     url = None if upstream is None else UPSTREAM["url"].read(upstream, "--upstream")
     said = None if dialect is None else UPSTREAM["dialect"].read(dialect, "--dialect")
     file = config_file()
+    if os.path.lexists(file) and not force:
+        raise UserError(f"{file} is already there; --force replaces it by a new one")
     try:
-        with open(file, "w" if force else "x", encoding="utf-8", newline="\n") as opened:
-            opened.write(sample(url, said))
-    except FileExistsError:
-        raise UserError(f"{file} is already there; --force replaces it by a new one") from None
+        # In one step: where there is no room, the old one stays, or none.
+        replace_file(Path(os.path.realpath(file)), sample(url, said).encode("utf-8"), _MODE)
     except OSError as error:
         raise UserError(f"cannot write {file}: {error.strerror}") from None
     say(f"wrote {file}; `workbench config` shows what is in effect")

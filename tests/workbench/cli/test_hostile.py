@@ -192,6 +192,8 @@ def of_what_is_stored() -> Iterator[list[str]]:
     yield ["sessions", "show", "0"]
     yield ["sessions", "show", "0", "--json"]
     yield ["sessions", "delete", "--all"]
+    yield ["library", "list", "text:x"]  # reads all of them, also those that are damaged
+    yield ["try", "--where", "text:x", "--new-suite", f"fits{NAME}.toml"]
     yield ["library", "calls"]
     yield ["library", "calls", "--json"]
     for name in ("good", "malformed", "deep", "refused", "damaged"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -96,3 +98,20 @@ def test_wrong_flags_write_nothing(folder: Path, url: str, dialect: str | None, 
     with pytest.raises(UserError, match=re.escape(said)):
         init(url, dialect, False)
     assert not FILE.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits on files there")
+def test_where_there_is_no_room_the_old_file_stays(folder: Path):
+    script = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+        "from workbench.cli.config import init\n"
+        "init(None, None, True)\n"
+    )
+    for before in (None, b"port = 1\n"):
+        if before is not None:
+            (folder / "workbench.toml").write_bytes(before)
+        done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, check=False)
+        assert b"cannot write" in done.stderr
+        left = {file.name: file.read_bytes() for file in folder.iterdir()}
+        assert left == ({} if before is None else {"workbench.toml": before})
