@@ -151,11 +151,12 @@ class Spelling:
         head = before.match(part)
         if head is None:
             return True
-        named = part[head.end() :]
-        bare = named[1:] if named[:1] in ("'", '"') else named
+        # As `read` takes it: blanks around a name, and around its quotation marks, are not part of it.
+        named = part[head.end() :].lstrip()
+        bare = named[1:].lstrip() if named[:1] in ("'", '"') else named
         return any(
             known.startswith(bare)
-            or (bare.startswith(known) and after.match(bare[len(known) :].lstrip("\"'")))
+            or (bare.startswith(known) and after.match(bare[len(known) :].lstrip().lstrip("\"'")))
             for known in m.choice.tools
         )
 
