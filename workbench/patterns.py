@@ -15,6 +15,30 @@ LIMIT = 0.2  # seconds for one text; ordinary expressions need less than a milli
 _LONGEST = 1000  # an expression that is longer can take long to compile already
 
 
+_PART = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d+)\}|.", re.DOTALL)
+_MOST_PARTS = 100_000
+
+
+def _written_out(source: str) -> int:
+    """How many parts it has when each fixed repetition is written out, as the library does: it is compiled
+    for minutes when such repetitions are nested."""
+    sums, last = [0], 0
+    for part in _PART.finditer(source):
+        if part[1] is not None:
+            count = int(part[1])
+            sums[-1] += last * (count - 1)
+            last *= count
+        elif part[0] == "(":
+            sums.append(0)
+        elif part[0] == ")" and len(sums) > 1:
+            last = sums.pop()
+            sums[-1] += last
+        else:
+            last = 1
+            sums[-1] += 1
+    return sum(sums)
+
+
 class TooSlow(Exception):
     """The expression did not come to an end in time."""
 
@@ -35,6 +59,8 @@ class Pattern:
                 re.compile(
                     source, re.MULTILINE
                 )  # what counts is Python's syntax, and it says best what is wrong
+            if _written_out(source) > _MOST_PARTS:
+                raise OverflowError
             self._compiled: Any = regex.compile(source, regex.MULTILINE)
         except (re.error, regex.error) as error:
             place = f" at character {error.pos + 1}" if error.pos is not None else ""

@@ -37,3 +37,15 @@ def test_ordinary_ones_find():
 def test_what_is_not_one_is_told(source: str):
     with pytest.raises(UserError, match="regular expression"):
         Pattern(source)
+
+
+@pytest.mark.parametrize(
+    "source", ["(?:(?:a{1000}){1000}){1000}", "(?:a{1000}){1000}" * 20, "((a[)]{999}){999}){9}"]
+)
+def test_what_would_take_minutes_to_compile_is_too_large(source: str):
+    with pytest.raises(UserError, match="too large"):
+        Pattern(source)
+
+
+def test_fixed_repetitions_of_the_usual_size_are_taken():
+    assert [one[0] for one in Pattern(r"\d{4}-\d{2}|(?:ab){300}").finditer("on 2026-11 " + "ab" * 300)]
