@@ -174,6 +174,10 @@ def switch_panes(library: Path) -> None:
     async def measure() -> None:
         app = WorkbenchApp(library)
         async with app.run_test(size=SIZE) as pilot:
+            while not (
+                isinstance(app.screen, StreamScreen) and app.screen.player and app.screen.player.complete
+            ):
+                await asyncio.sleep(0.02)
             await pilot.pause(1)
             costs = []
             for keys in (("2", "down", "up"), ("1", "tab", "shift+tab")):

@@ -46,6 +46,8 @@ TEXTS: Mapping[str, Callable[[Row, Verdict], Iterable[str | None]]] = {
     "id": lambda row, _: (row.id, row.resend_of),
     "try": lambda row, _: (row.try_id,),
     "prompt": lambda row, _: (row.prompt,),
+    "variant": lambda row, _: (row.variant,),
+    "case": lambda row, _: (row.case_name,),
     "tool": lambda row, _: row.tools,
     "error": lambda row, _: (row.error, row.problem),
 }
@@ -90,8 +92,11 @@ SIGNS = {
 
 
 def like(value: str) -> Callable[[str], bool]:
-    """With `*` or `?` a pattern for the whole text, otherwise a part of it; capitals don't matter."""
+    """With `*` or `?` a pattern for the whole text, after `=` the whole text as it is, else a part of it;
+    capitals don't matter."""
     wanted = value.casefold()
+    if wanted.startswith("=") and len(wanted) > 1:
+        return lambda text: text.casefold() == wanted[1:]
     if "*" in wanted or "?" in wanted:
         # A bracket is what it is: nobody types sets of characters here, but models have names with brackets.
         whole = re.compile(translate(wanted.replace("[", "[[]")))
@@ -324,6 +329,11 @@ def complete(text: str, cursor: int, known: Mapping[str, Iterable[str]] | None =
     found = [value for value in dict.fromkeys(values) if wanted in value.casefold()]
     begin = [value for value in found if value.casefold().startswith(wanted)]
     return [f"{minus}{key.lower()}:{_quoted(value)}" for value in begin or found]
+
+
+def exactly(key: str, value: str) -> str:
+    """The condition that a text is this one, to be typed or to be joined with others."""
+    return f"{key}:={_quoted(value)}"
 
 
 def _quoted(value: str) -> str:

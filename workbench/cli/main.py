@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_args
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from workbench import __version__
 from workbench.cli.choices import DEFAULT_DIALECT, Client, Kind, Out, Show, State
@@ -85,6 +85,14 @@ class Commands(TyperGroup):
             for line in f"workbench: {error.message}".split("\n"):
                 say(line)
             sys.exit(2)
+
+
+class PromptCommand(TyperCommand):
+    """`--template=roo-xml` means what `--template roo-xml` does."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        apart = [arg.split("=", 1) if arg.startswith("--template=") else [arg] for arg in args]
+        return super().parse_args(ctx, [part for parts in apart for part in parts])
 
 
 app = typer.Typer(
@@ -258,7 +266,7 @@ def detect_command(
     raise typer.Exit(detect_files(files or [], tools, kind, as_json))
 
 
-@app.command("prompt")
+@app.command("prompt", cls=PromptCommand)
 def prompt_command(
     request: Annotated[
         str | None,

@@ -7,6 +7,7 @@ round to round: when a server is slow or confused for a while, all variants meet
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import product
@@ -22,10 +23,11 @@ from workbench.proxy.asking import Resend
 from workbench.replay.player import Player
 from workbench.tape.format import Tape, TapeError, read_tape
 from workbench.tape.inputs import read_file
-from workbench.tape.recipe import Wishes, make_recipe
+from workbench.tape.recipe import Wishes, known_dialect, make_recipe
 
 RECORDED = "recorded"  # the prompt of the tape, whatever it was
 BUILT_IN = "built-in"
+_PARTS = {"prompt": "careful.jinja", "dialect": "auto", "model": "qwen3-max"}  # with an example of each
 _SWITCHES = frozenset(Policy.__dataclass_fields__)
 # Members of a request's body that decide how a model answers, and that a try may set.
 PARAMETERS = (
@@ -238,6 +240,40 @@ def make_variants(
         found.append(Variant(label, name, texts[prompt], dialect, model, switches, body))
     check_variants(found)
     return tuple(found)
+
+
+def parse_variant(text: str) -> Variant:
+    """One that is typed: `built-in dialect=hermes model=qwen3-max temperature=0.7`, each of it optional. A
+    word without `=` is the prompt; what is neither dialect nor model nor prompt is a setting."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UserError(f"{text!r} is not a variant: {error}") from None
+    said: dict[str, str] = {}
+    settings: list[str] = []
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or key not in _PARTS:
+            key, value = ("", word) if equals else ("prompt", word)
+        if not key:
+            settings.append(word)
+        elif key in said or not value:
+            raise UserError(f"a variant has one {key}, such as {key}={_PARTS[key]}")
+        else:
+            said[key] = value
+    prompt, dialect = said.pop("prompt", RECORDED), said.get("dialect")
+    own = prompt not in (RECORDED, BUILT_IN)
+    label = Path(prompt).stem if own else prompt
+    switches, body = read_settings(settings)
+    return Variant(
+        " ".join([label, *(f"{key}={value}" for key, value in said.items()), *settings]),
+        label,
+        read_template(prompt) if own else None,
+        None if dialect is None else known_dialect(dialect),
+        said.get("model"),
+        switches,
+        body,
+    )
 
 
 def check_variants(variants: Sequence[Variant]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rich.cells import cell_len
@@ -25,7 +26,7 @@ from workbench.lab.statistics import (
 from workbench.lab.store import Try
 from workbench.text import visible_line
 
-_GAP = "   "
+GAP = "   "
 _LONGEST_NAME = 28
 
 
@@ -60,22 +61,46 @@ def sign(measure: Measure, first: Rate | Mean, other: Rate | Mean, difference: D
     return "↑" if other.value > first.value else "↓"
 
 
-def lines(table: Table, width: int | None = None) -> Iterator[str]:
-    """All of it, no wider than `width` where the columns can be put below each other."""
-    names = [short(variant.name) for variant in table.plan.variants]
-    labels = ["", "answers", *(measure.title for measure in MEASURES)]
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the table: a text for each variant. `case` is the number of the case that it is about."""
+
+    label: str
+    cells: tuple[str, ...]
+    case: int | None = None
+
+
+def counts(table: Table) -> Iterator[Line]:
+    """What was counted over all cases: a line for each measure, and the names of the variants above them."""
+    yield Line("", tuple(short(variant.name) for variant in table.plan.variants))
+    labels = ["answers", *(measure.title for measure in MEASURES)]
     after = labels.index("malformed") + 1
     labels[after:after] = [f"  {code}" for code in table.rows[0].codes]
-    columns = [[name, *_column(table, at)] for at, name in enumerate(names)]
-    yield from blocks(labels, columns, width)
+    columns = [tuple(_column(table, at)) for at in range(len(table.plan.variants))]
+    for label, *cells in zip(labels, *columns, strict=True):
+        yield Line(label, tuple(cells))
+
+
+def counts_by_case(table: Table) -> Iterator[Line]:
+    """How many answers were as wanted in each case, where there are several."""
+    if len(table.plan.cases) > 1:
+        yield Line("", tuple(short(variant.name) for variant in table.plan.variants))
+        for number, case in enumerate(table.plan.cases):
+            yield Line(short(case.name, 44), tuple(map(_of_case, table.cells[number])), number)
+
+
+BY_CASE = "answers as wanted, by case"
+
+
+def lines(table: Table, width: int | None = None) -> Iterator[str]:
+    """All of it, no wider than `width` where the columns can be put below each other."""
+    yield from blocks(list(counts(table)), width)
     yield ""
     yield from conclusions(table)
-    if len(table.plan.cases) > 1:
+    if by_case := list(counts_by_case(table)):
         yield ""
-        rows = ["", *(short(case.name, 44) for case in table.plan.cases)]
-        by_case = [[name, *(_of_case(cells[at]) for cells in table.cells)] for at, name in enumerate(names)]
-        yield "answers as wanted, by case"
-        yield from blocks(rows, by_case, width)
+        yield BY_CASE
+        yield from blocks(by_case, width)
 
 
 def _column(table: Table, variant: int) -> Iterator[str]:
@@ -93,25 +118,30 @@ def _of_case(cell: Cell) -> str:
     return f"{cell.good.hits} of {cell.good.of}" if cell.good.of else "–"
 
 
-def blocks(labels: Sequence[str], columns: Sequence[Sequence[str]], width: int | None) -> Iterator[str]:
-    """A table; columns that do not fit stand in further blocks below, each with its labels."""
-    first = max(map(cell_len, labels))
-    sizes = [max(map(cell_len, column)) for column in columns]
+def widths(table: Sequence[Line]) -> tuple[int, list[int]]:
+    """Of the labels, and of each column."""
+    sizes = [max(map(cell_len, column)) for column in zip(*(line.cells for line in table), strict=True)]
+    return max(cell_len(line.label) for line in table), sizes
+
+
+def blocks(table: Sequence[Line], width: int | None) -> Iterator[str]:
+    """Columns that do not fit stand in further blocks below, each with its labels."""
+    first, sizes = widths(table)
     at = 0
-    while at < len(columns):
-        end, used = at + 1, first + len(_GAP) + sizes[at]
-        while end < len(columns) and (width is None or used + len(_GAP) + sizes[end] <= width):
-            used += len(_GAP) + sizes[end]
+    while at < len(sizes):
+        end, used = at + 1, first + len(GAP) + sizes[at]
+        while end < len(sizes) and (width is None or used + len(GAP) + sizes[end] <= width):
+            used += len(GAP) + sizes[end]
             end += 1
         if at:
             yield ""
-        for number, label in enumerate(labels):
-            cells = [_padded(columns[one][number], sizes[one]) for one in range(at, end)]
-            yield _GAP.join([_padded(label, first), *cells]).rstrip()
+        for line in table:
+            cells = [padded(line.cells[one], sizes[one]) for one in range(at, end)]
+            yield GAP.join([padded(line.label, first), *cells]).rstrip()
         at = end
 
 
-def _padded(text: str, size: int) -> str:
+def padded(text: str, size: int) -> str:
     return text + " " * (size - cell_len(text))
 
 

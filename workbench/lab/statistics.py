@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from itertools import chain
+from math import isnan
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 from workbench.lab.outcomes import Outcome
 from workbench.lab.plan import Plan
@@ -88,7 +90,8 @@ def mean(values: Sequence[float]) -> Mean:
     from scipy.stats import sem, t
 
     low, high = t.interval(CONFIDENCE, len(values) - 1, loc=average, scale=sem(values))
-    return Mean(average, len(values), Interval(float(low), float(high)))
+    # Tokens and seconds are never below zero, whatever a distribution that has no such end says.
+    return Mean(average, len(values), Interval(max(0.0, float(low)), float(high)))
 
 
 def rates_differ(first: Rate, other: Rate, comparisons: int = 1) -> Difference | None:
@@ -109,7 +112,11 @@ def means_differ(first: Sequence[float], other: Sequence[float], comparisons: in
         return None  # neither varies: there is no chance that the difference could be compared with
     from scipy.stats import ttest_ind
 
-    return _called(float(ttest_ind(first, other, equal_var=False).pvalue), comparisons)
+    with catch_warnings():
+        # Of values that hardly differ, such as the tokens of one request; what cannot be told then is nan.
+        simplefilter("ignore", RuntimeWarning)
+        p = float(ttest_ind(first, other, equal_var=False).pvalue)
+    return None if isnan(p) else _called(p, comparisons)
 
 
 def _called(p: float, comparisons: int) -> Difference:

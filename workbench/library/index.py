@@ -31,12 +31,13 @@ from workbench.library.tapefiles import (
 from workbench.system import make_private
 from workbench.text import json_text
 
-VERSION = 4
+VERSION = 5
 # What each version added: an older index is brought up to date and keeps its rows.
 _ADDED: Mapping[int, Sequence[str]] = {
     2: ("try_id TEXT", "prompt TEXT"),
     3: ("chat TEXT",),
     4: ("tools TEXT", "asked TEXT", "asked_by TEXT", "offered INTEGER"),
+    5: ("variant TEXT", "case_name TEXT"),
 }
 _SCHEMA = """
 CREATE TABLE tapes (
@@ -48,7 +49,7 @@ CREATE TABLE tapes (
     findings TEXT NOT NULL, level TEXT, lost INTEGER NOT NULL, size INTEGER NOT NULL, marked INTEGER NOT NULL,
     resend_of TEXT, error TEXT, problem TEXT, pid INTEGER, updated REAL NOT NULL,
     try_id TEXT, prompt TEXT, chat TEXT, tools TEXT, asked TEXT, asked_by TEXT,
-    offered INTEGER
+    offered INTEGER, variant TEXT, case_name TEXT
 ) WITHOUT ROWID;
 CREATE INDEX tapes_started ON tapes (started);
 CREATE INDEX tapes_id ON tapes (id);
@@ -158,8 +159,8 @@ class Index:
         values = [_values(row, 0.0) for row in rows]
         with _Transaction(self._db):
             self._db.executemany(
-                "UPDATE tapes SET tools = :tools, asked = :asked, asked_by = :asked_by, offered = :offered "
-                "WHERE path = :path",
+                "UPDATE tapes SET tools = :tools, asked = :asked, asked_by = :asked_by, offered = :offered, "
+                "variant = :variant, case_name = :case_name WHERE path = :path",
                 values,
             )
 

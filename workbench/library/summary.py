@@ -34,6 +34,7 @@ _TEXTS = (
     "resend_of",
     "try_id",
     "prompt",
+    "variant",
 )
 # An end line may come from anywhere: it does not decide where its tape is.
 _SUMMARY = ("calls", "findings", "error", "lost", "status", "model", "upstream", "session", "total_tokens",
@@ -94,6 +95,8 @@ class Row:
     asked: str | None = None  # the last words of the user, or the tool's result that was sent, as it begins
     asked_by: str | None = None  # the tools whose results they are; None: they are the user's
     offered: int | None = None  # so many tools the request offers
+    variant: str | None = None  # of the try that sent it: the way in which it was asked
+    case_name: str | None = None  # of the try: what was asked
 
 
 COLUMNS = tuple(column.name for column in fields(Row))
@@ -102,6 +105,7 @@ COLUMNS = tuple(column.name for column in fields(Row))
 def columns_of_header(header: Mapping[str, Any]) -> dict[str, Any]:
     """What a tape's first line says for its row."""
     columns: dict[str, Any] = {key: text_of(header.get(key)) for key in _TEXTS}
+    columns["case_name"] = text_of(header.get("case"))
     if columns["kind"] != "relay" and header.get("frontend") is not None:
         columns["kind"] = text_of(header["frontend"])
     stream, pid = header.get("stream"), header.get("pid")

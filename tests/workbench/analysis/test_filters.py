@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.project import SAMPLES
 from tests.support.tiers import each_row
-from workbench.analysis.filters import FilterError, complete, parse
+from workbench.analysis.filters import FilterError, complete, exactly, parse
 from workbench.analysis.verdicts import facts_of_row, verdict
 from workbench.library.summary import Row
 from workbench.replay.player import Player
@@ -33,6 +33,8 @@ ROW = Row(
     findings={"unclosed-parameter": 1, "leaked-markers": 1, "empty-turn": 0},
     try_id="try-20261116-0900",
     prompt="mine",
+    variant="mine temperature=0.7",
+    case_name='reads "the" file?',
 )
 FAILED = Row(
     path="y", id="9b", started=NOW, state="error", status=503, error="No GPU left", lost=3, marked=True
@@ -61,6 +63,9 @@ def matches(text: str, row: Row = ROW) -> bool | None:
         "finding:leaked",
         "-finding:empty-turn",
         "try:20261116 prompt:mine",
+        "variant:mine prompt:=mine prompt:=MINE",
+        exactly("variant", "mine temperature=0.7"),
+        exactly("case", 'reads "the" file?'),
         "has:call",
         "has:finding",
         "has:error",
@@ -97,6 +102,9 @@ def test_filters_that_take_the_row(text):
     "text",
     [
         "model:kimi",
+        "model:=qwen",
+        "variant:=mine",
+        exactly("case", "reads"),
         "model:qwen?",
         "-model:qwen",
         "verdict:converted",

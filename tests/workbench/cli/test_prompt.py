@@ -223,6 +223,7 @@ def test_the_template_of_a_tape(run: RunCommand):
     "dialect", only_exhaustive(list(BUILTIN_TEMPLATES), ["roo-xml", "qwen3-coder", "kimi-k2"])
 )
 def test_a_template_can_be_printed_edited_and_used(run: RunCommand, dialect: str):
+    assert run(f"--template={dialect}") == run("--template", dialect)
     code, out, err = run("--template", dialect)
     assert (code, err) == (0, "")
     assert out.decode() == BUILTIN_TEMPLATES[dialect]

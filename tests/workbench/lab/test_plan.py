@@ -11,7 +11,7 @@ from tests.support.project import SAMPLES
 from tests.support.tiers import each_row
 from transformer.answer.observations import Call
 from workbench.errors import UserError
-from workbench.lab.plan import Case, Expected, Plan, Variant, make_variants, read_case
+from workbench.lab.plan import Case, Expected, Plan, Variant, make_variants, parse_variant, read_case
 
 TAPE = SAMPLES / "roo-xml" / "good-read.jsonl"
 READ = Call("1", "read_file", '{"path": "src/main.py", "limit": 3}')
@@ -128,3 +128,31 @@ def test_a_tape_without_a_chat_request(tmp_path: Path):
     tape.write_text('{"tape": 1, "dialect": "roo-xml"}\n')
     with pytest.raises(UserError, match="no chat request"):
         read_case(tape)
+
+
+def test_a_variant_that_is_typed(tmp_path: Path):
+    file = tmp_path / "very careful.jinja"
+    file.write_text("{{ tools }}")
+    found = parse_variant(f"'{file}' temperature=0.7 dialect=hermes malformed=repair model=m")
+    assert found.name == "very careful dialect=hermes model=m temperature=0.7 malformed=repair"
+    assert (found.prompt, found.template, found.dialect, found.model) == (
+        "very careful", "{{ tools }}", "hermes", "m",
+    )  # fmt: skip
+    assert found.switches == {"malformed": "repair"} and found.body == {"temperature": 0.7}
+    assert parse_variant("") == Variant("recorded") and parse_variant("built-in").prompt == "built-in"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("dialect=hermse", "did you mean hermes"),
+        ("built-in recorded", "one prompt"),
+        ("model=", "one model"),
+        ("nothing=1", "neither a switch nor a parameter"),
+        ("missing.jinja", "missing.jinja"),
+        ("'open", "is not a variant"),
+    ],
+)
+def test_a_variant_that_cannot_be(text: str, said: str):
+    with pytest.raises(UserError, match=said):
+        parse_variant(text)

@@ -64,6 +64,24 @@ def test_several_equal_variants_are_seldom_told_apart_in_any_rate():
     assert called <= 25 * LEVEL + 2
 
 
+@pytest.mark.exhaustive
+def test_whole_tables_over_many_seeds():
+    """As a user gets them: 10 % and 40 % are told apart, equal rates are not, at the stated level."""
+    runs, called, told, inside = 400, 0, 0, 0
+    for seed in range(runs):
+        table = tabulate(*simulated(random.Random(seed), (0.4, 0.1), 60))
+        rates = [row.values["valid"] for row in table.rows]
+        for found, failing in zip(rates, (0.4, 0.1), strict=True):
+            assert found.interval is not None
+            inside += found.interval.low <= 1 - failing <= found.interval.high
+        told += table.differences[1]["valid"].called
+        same = tabulate(*simulated(random.Random(-1 - seed), (0.3, 0.3), 60))
+        called += same.differences[1]["valid"].called
+    assert inside >= 0.93 * 2 * runs, "intervals of 95 %"
+    assert told >= 0.95 * runs
+    assert called <= LEVEL * runs
+
+
 def test_means_that_are_equal_and_means_that_are_not():
     chance = random.Random(6)
     sides = [[chance.gauss(10, 2) for _ in range(30)] for _ in range(2)]

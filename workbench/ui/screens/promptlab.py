@@ -22,6 +22,7 @@ from workbench.config.reading import config_file, read_settings
 from workbench.errors import UserError
 from workbench.lab.templates import Rendering, builtin_template, name_in_settings, render, save_template
 from workbench.tape.recipe import dialect_in
+from workbench.text import visible_line
 from workbench.ui.background import in_background
 from workbench.ui.display import content
 from workbench.ui.requestfacts import template_of
@@ -34,6 +35,7 @@ from workbench.ui.widgets.textpane import TextPane
 
 _WAIT = 0.12  # seconds without a key before it is rendered
 _BAR = 12
+_LONGEST_NAME = 28
 _NARROW = 100
 
 
@@ -240,7 +242,10 @@ def _costs_sheet(found: Rendering) -> FactSheet:
     sheet = FactSheet()
     total = max(1, sum(part.characters for part in found.parts))
     most = max((part.characters for part in found.parts), default=1) or 1
+    names = min(_LONGEST_NAME, max((len(part.name) for part in found.parts), default=0))
     for part in found.parts:
         bar = "█" * (part.characters * _BAR // most)
-        sheet.paragraph(f"~{part.tokens:>6,} {100 * part.characters // total:>3} % {part.name} {bar}")
+        share, name = 100 * part.characters // total, visible_line(part.name)
+        name = name if len(name) <= names else f"{name[: names - 1]}…"
+        sheet.paragraph(f"{f'~{part.tokens:,}':>8} {share:>3} %  {name:{names}}  {bar}".rstrip())
     return sheet

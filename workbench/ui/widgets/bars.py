@@ -121,12 +121,15 @@ class PromptBar(Horizontal):
         yield self._input
         yield self._problem
 
-    def ask(self, question: Question, text: str = "") -> None:
+    def ask(self, question: Question, text: str = "", *, replace: bool = True) -> None:
+        """`replace`: what is typed stands in the place of `text`, else after it."""
+        self._input.select_on_focus = replace
         self._label.update(content(question.label))
         self._input.placeholder = question.placeholder
         self._input.value = text
         self.complain("")
         self.display = True
+        self._input.cursor_position = len(text)
         self._input.focus()
 
     def complain(self, sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""A try from the screen: prompts are chosen, the table fills, a prompt leads to its exchanges."""
+"""A try from the screen: ways to ask are chosen, the table fills, a cell leads to its exchanges."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from textual.pilot import Pilot
 
 from tests.support.project import SAMPLES
 from tests.support.screens import text_of
+from workbench.analysis.filters import fits_exchange, parse
 from workbench.demo.unreliable import UnreliableModel, answer_on, asked_last
+from workbench.library.query import Library
 from workbench.tape.format import read_tape
 from workbench.ui.app import WorkbenchApp
 from workbench.ui.screens.trial import TrialScreen
 
-TAPE = SAMPLES / "roo-xml" / "good-read.jsonl"
+TAPES = [SAMPLES / "roo-xml" / "good-read.jsonl", SAMPLES / "qwen3-coder" / "good-two-calls.jsonl"]
 
 
 async def shows(pilot: Pilot[int], wanted: str) -> str:
@@ -26,25 +28,43 @@ async def shows(pilot: Pilot[int], wanted: str) -> str:
 
 
 async def test_a_try_and_its_exchanges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Another way to ask is added, the table fills, and a cell leads to its exchanges in the list."""
     monkeypatch.chdir(tmp_path)
     Path("careful.jinja").write_bytes((SAMPLES / "careful.jinja").read_bytes())
-    tape = read_tape(TAPE)
-    async with UnreliableModel({asked_last(tape.header["request"]): answer_on(tape)}) as model:
+    tapes = [read_tape(tape) for tape in TAPES]
+    answers = {asked_last(tape.header["request"]): answer_on(tape) for tape in tapes}
+    async with UnreliableModel(answers) as model:
         monkeypatch.setenv("WORKBENCH_UPSTREAM", model.url)
         app, results = WorkbenchApp(tmp_path / "library"), list[str | None]()
         async with app.run_test(size=(120, 40)) as pilot:
-            screen = TrialScreen(tmp_path / "library", [TAPE])
+            screen = TrialScreen(tmp_path / "library", TAPES)
             app.push_screen(screen, results.append)
-            await shows(pilot, "1 request, 10 times")
+            await shows(pilot, "2 requests, 10 times")
             await pilot.press("e")
             await shows(pilot, "nothing was sent yet")
             await pilot.press("n", "n", "n")
-            await shows(pilot, "1 request, 5 times")
-            await pilot.press("space", "down", "down", "space")
+            await shows(pilot, "2 requests, 5 times")
+            await pilot.press("space", "down", "a")
+            await shows(pilot, "another way built-in")
+            await pilot.press(*"dialect", "equals_sign", *"nope", "enter")
+            await shows(pilot, "there is no dialect 'nope'")
+            await pilot.press(
+                *["backspace"] * 4, *"auto", "space", *"temperature", "equals_sign", "1", "enter"
+            )
+            await shows(pilot, "built-in dialect=auto tem…")
             await pilot.press("ctrl+r")
-            text = await shows(pilot, "all trials are done")
-            assert "built-in" in text and "careful" in text and "valid call" in text
-            await pilot.press("e")
+            await shows(pilot, "all trials are done")
+            await pilot.press("tab", "right", "end")
+            text = await shows(pilot, "▸ built-in dialect=auto tempe…")
+            assert "valid call" in text and "answers as wanted, by case" in text
+            await pilot.press("enter")
             await pilot.pause()
-    assert screen.made is not None and len(screen.made.outcomes) == 10
-    assert results == [f"try:{screen.made.id} prompt:careful"]
+        made = screen.made
+        assert made is not None and len(made.outcomes) == 20
+        assert made.plan.variants[1].dialect == "auto" and made.plan.variants[1].body == {"temperature": 1}
+        told = f'try:{made.id} variant:="built-in dialect=auto temperature=1" case:=good-two-calls'
+        assert results == [told]
+    with Library(tmp_path / "library") as library:
+        found = [row.path for row in library.rows() if fits_exchange(parse(told), row, tmp_path / "library")]
+    wanted = [one.tape for one in made.in_order if (one.case, one.variant) == (1, 1)]
+    assert sorted(found) == sorted(wanted) and len(wanted) == 5
