@@ -506,7 +506,7 @@ def test_what_is_no_moment(text: str):
 def test_an_index_of_the_first_version_is_brought_up_to_date(tmp_path: Path):
     put(tmp_path, row(1, model="old"))
     db = sqlite3.connect(tmp_path / "library.sqlite")
-    for column in ("try_id", "prompt", "chat", "tools", "asked", "asked_by", "offered"):
+    for column in "try_id prompt chat tools asked asked_by offered variant case_name".split():
         db.execute(f"ALTER TABLE tapes DROP COLUMN {column}")
     db.execute("PRAGMA user_version = 1")
     db.commit()
@@ -532,7 +532,7 @@ def test_what_an_older_version_did_not_write_is_read_from_the_tapes(tmp_path: Pa
     write_tape(tmp_path, "d/2.jsonl", Tape({**tape.header, **head}, tape.lines))
     rebuild(tmp_path)
     db = sqlite3.connect(tmp_path / "library.sqlite")
-    for column in ("tools", "asked", "asked_by", "offered"):
+    for column in ("tools", "asked", "asked_by", "offered", "variant", "case_name"):
         db.execute(f"ALTER TABLE tapes DROP COLUMN {column}")
     db.execute("PRAGMA user_version = 3")
     db.commit()
