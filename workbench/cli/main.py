@@ -88,7 +88,7 @@ class Commands(TyperGroup):
 
 
 class PromptCommand(TyperCommand):
-    """`--template=roo-xml` means what `--template roo-xml` does."""
+    """`--template=DIALECT` means what `--template DIALECT` does."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         apart = [arg.split("=", 1) if arg.startswith("--template=") else [arg] for arg in args]

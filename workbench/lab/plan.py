@@ -243,7 +243,7 @@ def make_variants(
 
 
 def parse_variant(text: str) -> Variant:
-    """One that is typed: `built-in dialect=hermes model=qwen3-max temperature=0.7`, each of it optional. A
+    """One that is typed: `built-in dialect=NAME model=NAME temperature=0.7`, each of it optional. A
     word without `=` is the prompt; what is neither dialect nor model nor prompt is a setting."""
     try:
         words = shlex.split(text)

@@ -37,7 +37,7 @@ _TIMES = (5, 10, 20, 50)
 _MOST_FILES = 20
 _NARROW = 100
 _NEW = Question(
-    "another way ", "built-in dialect=hermes model=qwen3-max temperature=0.7 malformed=repair; enter adds it"
+    "another way ", "built-in dialect=NAME model=NAME temperature=0.7 malformed=repair; enter adds it"
 )
 
 _BEFORE = (
