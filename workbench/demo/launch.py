@@ -97,6 +97,10 @@ TIPS: Mapping[str, Tip] = {
         "Another exchange, live if it still runs: rows come in as they arrive.",
         "Choose another exchange in the list: 0 goes there.",
     ),
+    "follow": Tip(
+        "Each new exchange is shown as it begins; a key that moves stops that.",
+        "F follows the newest exchange.",
+    ),
     "pause": Tip("The view stands still; the traffic goes on.", "space pauses and follows."),
     "finding": Tip("A finding: what the parser noticed, and where.", "n and N go from finding to finding."),
     "session": Tip("A session's calls, each beside the result its tool gave.", "s shows the whole session."),

@@ -50,6 +50,14 @@ def test_45_calls_of_one_wrapper_do_not_mix(arguments: str) -> None:
     assert (got.content, got.ids) == ("So.", ["call_0", "call_1", "call_2"])
 
 
+@pytest.mark.parametrize("name", [" read", "read ", " read "])
+def test_blanks_around_a_name_in_its_quotation_marks(name: str) -> None:
+    """Found by the fuzz: without a wrapper it was a call in one delta and text in single characters."""
+    call = MINIMAX.call("read", path="a").replace('"read"', f'"{name}"')
+    got = check_every_split("minimax-m2", stream_of(call, 1), tools=OFFERED)
+    assert got.calls == [("read", '{"path":"a"}')]
+
+
 def test_46_a_malformed_call_does_not_take_the_good_ones_with_it() -> None:
     bad = '<invoke name="read">\n<parameter path>a</parameter>\n</invoke>'
     text = MINIMAX.wrapped(MINIMAX.call("now"), bad, MINIMAX.call("read", path="b"))
