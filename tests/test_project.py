@@ -138,7 +138,8 @@ def test_ci_runs_the_readmes_test_command_and_no_other(tmp_path: Path):
         line for line in CI.read_text().splitlines() if "pytest" in line and ".venv/bin/pytest" not in line
     ]
     assert others == [
-        'step "$tmp/venv/bin/pytest" -n auto --exhaustive',
+        'step "$tmp/venv/bin/pytest" -n auto --exhaustive -m exhaustive',
+        'step "$tmp/venv/bin/pytest" -n auto --exhaustive tests/test_samples.py',
         'step "$tmp/venv/bin/pytest" -n auto tests/e2e/test_opencode.py tests/e2e/test_opencode_qwen_chat.py',
         'step "$tmp/venv/bin/pytest" -n auto tests/e2e/test_codex_and_claude_code.py',
     ]

@@ -23,11 +23,13 @@ from textual.screen import Screen
 import workbench.ui
 from tests.support.hostile import HOSTILE
 from workbench.cli.compare import opened
+from workbench.proxy.asking import HeldAnswer
 from workbench.proxy.process import ProcessExit
 from workbench.replay.sources import replayables_of
 from workbench.tape.recipe import Wishes
 from workbench.ui.app import CompareApp, ReplayApp, WorkbenchApp
 from workbench.ui.screens import problem
+from workbench.ui.screens.held import Desk, HeldEditor, HeldScreen
 from workbench.ui.screens.stream import StreamScreen
 
 # Where to begin, and the keys that lead to the screen from there.
@@ -49,7 +51,10 @@ TOUR: dict[str, tuple[str, str]] = {
     "PickerScreen": ("picker", ""),
     "CompareScreen": ("compare", ""),
     "ProblemScreen": ("problem", ""),
+    "HeldScreen": ("held", ""),
+    "HeldEditor": ("held", ""),
 }
+_SHOWN = ("problem", "held")  # what no key leads to here: they are made, and shown
 _LOOK = ("end", "tab", "end", "tab", "pagedown")  # what may be pressed on any of them
 _PATIENCE = 10.0
 
@@ -60,7 +65,8 @@ def screens() -> Iterator[type[Screen[Any]]]:
         import_module(module.name)
     found = set(_below(Screen))
     for one in found:
-        if one.__module__.startswith("workbench.") and not any(other.__bases__[0] is one for other in found):
+        is_base = any(other.__bases__[0] is one for other in found)
+        if one.__module__.startswith("workbench.") and (one.__name__ in TOUR or not is_base):
             yield one
 
 
@@ -82,10 +88,22 @@ def starts(library: Path) -> dict[str, App[Any]]:
         "picker": ReplayApp(every, pick=True),
         "compare": CompareApp(opened(good, Wishes()), opened(malformed, Wishes()), (HOSTILE, HOSTILE)),
         "problem": WorkbenchApp(library),
+        "held": WorkbenchApp(library),
     }
 
 
-def problems() -> list[problem.ProblemScreen]:
+class _Desk(Desk):
+    """It holds an answer whose every word is an attack, and there is no proxy that could be asked."""
+
+    async def look(self) -> None:
+        tape = next(self.library.glob("tapes/*/*good*.jsonl"))
+        self.held = [HeldAnswer("1", str(tape), HOSTILE, HOSTILE, 60.0, False, 0)]
+
+
+def made(start: str, library: Path) -> list[Screen[Any]]:
+    """The screens of `_SHOWN`."""
+    if start == "held":
+        return [HeldScreen(_Desk(library)), HeldEditor(HOSTILE, HOSTILE, lambda: 60.0)]
     return [
         problem.no_configuration(HOSTILE),
         problem.other_flags(HOSTILE, [HOSTILE]),
@@ -144,15 +162,21 @@ def _is_on(screen: Screen[Any]) -> bool:
     return screen.is_mounted and screen.is_active
 
 
-async def tour(start: str, app: App[Any], seen: list[str]) -> None:
+def _is_read(screen: HeldScreen) -> bool:
+    return screen.player is not None
+
+
+async def tour(start: str, app: App[Any], library: Path, seen: list[str]) -> None:
     async def drive(pilot: Pilot[Any]) -> None:
         await ready(pilot, start)
         for name, (begins, keys) in TOUR.items():
-            if begins == start != "problem":
+            if begins == start and start not in _SHOWN:
                 await visit(pilot, name, keys, seen)
-        for one in problems() if start == "problem" else ():
+        for one in made(start, library) if start in _SHOWN else ():
             app.push_screen(one)
-            await until(pilot, partial(_is_on, one), "the problem is told")
+            await until(pilot, partial(_is_on, one), "it is shown")
+            if isinstance(one, HeldScreen):
+                await until(pilot, partial(_is_read, one), "the held answer is read")
             await look(pilot, seen)
             one.dismiss()
         app.exit()
@@ -166,7 +190,7 @@ def main() -> None:
     library, file = map(Path, sys.argv[1:3])
     seen: list[str] = []
     for start, app in starts(library).items():
-        asyncio.run(tour(start, app, seen))
+        asyncio.run(tour(start, app, library, seen))
     file.write_text("\n".join(seen))
 
 

@@ -38,7 +38,7 @@ async def test_a_template_is_edited_saved_and_taken_back(
         await shows(pilot, "as saved")
         lab.editor.load_text("Tools:\n{% for tool in tools %}\n- {{ tool.name }}\n{% endfor %}\n")
         text = await shows(pilot, "- read_file")
-        assert "not saved" in text and ("Tokens by part" in text) == (size[0] >= 100)
+        assert "not saved" in text and "Tokens by part" in text
         await pilot.press("f5")
         await shows(pilot, "before − + now")
         await pilot.press("f5")
