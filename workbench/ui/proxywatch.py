@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import UserError
-from workbench.proxy.asking import ProxyConnection, find_running
+from workbench.proxy.asking import ProxyConnection, find_running, health_of
+
+SOON, LATER = 2.0, 20.0  # seconds between looks at a proxy with a problem, and at one without
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,22 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def trouble_in(url: str, health: Any) -> str:
+    """What a proxy's own report says is wrong; empty: nothing."""
+    if not isinstance(health, dict):
+        return f"the proxy at {url} does not answer"
+    parts = []
+    with contextlib.suppress(KeyError, TypeError, AttributeError):
+        tapes = health["tapes"]
+        if not tapes["writable"]:
+            parts.append(f"nothing can be recorded in {tapes['library']}: {tapes['problem']}")
+        for name, state in health["upstreams"].items():
+            if not state["reachable"]:
+                where = state.get("url") or name
+                parts.append(f"the model server at {where} does not answer: {state['problem']}")
+    return "; ".join(parts)
+
+
 class ProxyWatch:
     """Finds the proxy of a library, and keeps a connection to it as long as it answers."""
 
@@ -96,6 +115,13 @@ class ProxyWatch:
         else:
             self.state = state_of(self._connection.proxy.url, status)
         return self.state
+
+    async def trouble(self) -> str:
+        """What it says is wrong with itself and with its model servers; empty also where no proxy runs."""
+        if self._connection is None:
+            return ""
+        proxy = self._connection.proxy
+        return trouble_in(proxy.url, await health_of(proxy.url, proxy.token))
 
     async def change(
         self, upstream: str, dialect: str | None = None, policy: Mapping[str, Any] | None = None

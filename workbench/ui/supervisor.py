@@ -5,7 +5,6 @@ it, starts it again, and leaves it running where the user wants that.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from workbench.proxy.asking import find_running, health_of, status_of
 from workbench.proxy.guard import check_settings
 from workbench.proxy.process import ChildError, ProcessExit, ProxyChild, is_listened_at
 from workbench.proxy.registration import Registration
+from workbench.ui.proxywatch import LATER, SOON, trouble_in
 from workbench.ui.screens.problem import (
     ProblemScreen,
     no_configuration,
@@ -29,7 +29,6 @@ from workbench.ui.screens.problem import (
 
 _PATIENCE = 3.0  # seconds that running answers have when the user leaves
 _ASKED = 3.0  # seconds that a proxy has to say what runs
-_SOON, _LATER = 2.0, 20.0  # seconds between looks at a proxy with a problem, and at one without
 
 
 class Told(Protocol):
@@ -149,9 +148,9 @@ class ProxySupervisor:
     async def _watch(self, url: str, settings: Settings, screen: Told) -> None:
         """Look at it again and again: a model server may be started later, and a disk may fill up."""
         while True:
-            sentence = _trouble_in(url, await health_of(url, settings.token))
+            sentence = trouble_in(url, await health_of(url, settings.token))
             screen.trouble(sentence)
-            await asyncio.sleep(_SOON if sentence else _LATER)
+            await asyncio.sleep(SOON if sentence else LATER)
 
     async def _ask(self, screen: ProblemScreen) -> str:
         """The action that the user chose; another port is for the next start."""
@@ -200,19 +199,3 @@ def _without_effect(
     policy = wanted.policy.said()
     if flags.switches and known.get("policy") != policy:
         yield " ".join(f"--set {key}={value}" for key, value in flags.switches.items()) + ": it has others"
-
-
-def _trouble_in(url: str, health: Any) -> str:
-    """What a proxy's own report says is wrong; empty: nothing."""
-    if not isinstance(health, dict):
-        return f"the proxy at {url} does not answer"
-    parts = []
-    with contextlib.suppress(KeyError, TypeError, AttributeError):
-        tapes = health["tapes"]
-        if not tapes["writable"]:
-            parts.append(f"nothing can be recorded in {tapes['library']}: {tapes['problem']}")
-        for name, state in health["upstreams"].items():
-            if not state["reachable"]:
-                where = state.get("url") or name
-                parts.append(f"the model server at {where} does not answer: {state['problem']}")
-    return "; ".join(parts)

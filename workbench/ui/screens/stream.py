@@ -34,7 +34,7 @@ from workbench.ui.background import in_background
 from workbench.ui.display import content
 from workbench.ui.follow import Follow
 from workbench.ui.opentape import OpenTape
-from workbench.ui.proxywatch import ProxyWatch, UpstreamState
+from workbench.ui.proxywatch import LATER, SOON, ProxyWatch, UpstreamState
 from workbench.ui.screens.compare import Sides
 from workbench.ui.screens.held import InterceptingScreen
 from workbench.ui.screens.replay import ReplayScreen
@@ -141,6 +141,7 @@ class StreamScreen(InterceptingScreen):
         self._poll()
         self.set_interval(_POLL, self._poll)
         self._watch_proxy()
+        self._watch_health()
 
     def holds_any(self) -> bool:
         return any(row.state == "running" and "answer-held" in row.findings for row in self.catalogue.rows)
@@ -170,6 +171,14 @@ class StreamScreen(InterceptingScreen):
             state = await self._proxy.look()
             self._show_status()
             await asyncio.sleep(_ASK if state is not None else _FIND)
+
+    @work(group="proxy", exit_on_error=False)
+    async def _watch_health(self) -> None:
+        """What is wrong with a proxy that somebody else started. Whoever started one here looks after it."""
+        while True:
+            if not self._url:
+                self.trouble(await self._proxy.trouble())
+            await asyncio.sleep(SOON if not self._well or self._proxy.state is None else LATER)
 
     def on_unmount(self) -> None:
         self.workers.cancel_group(self, "proxy")

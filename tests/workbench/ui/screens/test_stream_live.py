@@ -11,10 +11,12 @@ import pytest
 
 from tests.support.bench import CALL, HEAD, Bench, running_bench
 from tests.support.live import Driver, driving
+from tests.support.proxies import running_proxy
 from tests.support.screens import text_of
 from tests.support.streams import stream_of
 from tests.support.upstream.answers import Answer, Finish, Gate, Send, stream
 from workbench.replay.player import Pane
+from workbench.ui.app import WorkbenchApp
 from workbench.ui.screens.view import ListScreen
 from workbench.ui.widgets.exchangetable import Judged
 from workbench.ui.widgets.statusline import StatusLine
@@ -53,6 +55,17 @@ async def watching(bench: Bench) -> AsyncIterator[Driver]:
 def session_shown(driver: Driver) -> object:
     player = driver.screen.player
     return player.header.get("session") if player is not None else None
+
+
+async def test_a_model_server_that_does_not_answer_is_said_of_a_proxy_that_others_started(tmp_path: Path):
+    said = "the model server at http://127.0.0.1:9/v1 does not answer"
+    with running_proxy(tmp_path, "http://127.0.0.1:9/v1") as proxy:
+        async with WorkbenchApp(proxy.library).run_test(size=(200, 40)) as pilot:
+            for _ in range(400):
+                if said in text_of(pilot.app):
+                    return
+                await pilot.pause(0.05)
+            raise AssertionError(text_of(pilot.app))
 
 
 async def test_the_newest_exchange_is_shown_until_a_person_moves(bench: Bench):
