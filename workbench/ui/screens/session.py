@@ -347,10 +347,10 @@ class SessionScreen(ViewScreen[Path]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open exchange", id="session.open",
                 tooltip="Show the exchange to which this line belongs"),
-        Binding("e", "error(1)", "Next error", id="session.error",
-                tooltip="To the next place where it went wrong"),
-        Binding("E", "error(-1)", "Previous error", id="session.error-back", show=False,
-                tooltip="To the place before where it went wrong"),
+        Binding("n,e", "search_on(1)", "Next error", id="view.next", key_display="n",
+                tooltip="To the next place where it went wrong, or the next match of a search"),
+        Binding("N,E", "search_on(-1)", "Previous error", id="view.previous", show=False, key_display="N",
+                tooltip="To the place before where it went wrong, or the match before of a search"),
         Binding("F", "follow", "Follow", id="session.follow",
                 tooltip="To the end, and on with it as it grows"),
     ]  # fmt: skip
@@ -449,7 +449,11 @@ class SessionScreen(ViewScreen[Path]):
     def action_follow(self) -> None:
         self.list.action_last()
 
-    def action_error(self, way: int) -> None:
+    def action_search_on(self, way: int) -> None:
+        """The next match while there is a search, else the next place where it went wrong."""
+        if self.list.pattern is not None:
+            super().action_search_on(way)
+            return
         document = self.document
         rows = document.rows if document is not None else []
         order = range(self.list.cursor + 1, len(rows)) if way > 0 else range(self.list.cursor - 1, -1, -1)

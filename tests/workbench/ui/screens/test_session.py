@@ -60,7 +60,7 @@ def test_calls_beside_their_results(tmp_path: Path, size: tuple[int, int]):
             assert "print(1)" in lines[0] and "✖" in lines[1] and "Error: no such" in lines[1]
             assert "◌" in lines[2] and "no result yet" in lines[2]
             assert app.sees("the result looks like an error"), "it begins with the exchange one came from"
-            await app.press("home", "e")
+            await app.press("home", "n")
             assert app.sees("the result looks like an error")
             await app.press("end", "enter")
             assert app.results == [tapes[2]]
