@@ -347,10 +347,14 @@ class SessionScreen(ViewScreen[Path]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open exchange", id="session.open",
                 tooltip="Show the exchange to which this line belongs"),
-        Binding("n,e", "search_on(1)", "Next error", id="view.next", key_display="n",
+        Binding("n", "search_on(1)", "Next error", id="session.next",
                 tooltip="To the next place where it went wrong, or the next match of a search"),
-        Binding("N,E", "search_on(-1)", "Previous error", id="view.previous", show=False, key_display="N",
+        Binding("N", "search_on(-1)", "Previous error", id="session.previous", show=False,
                 tooltip="To the place before where it went wrong, or the match before of a search"),
+        Binding("e", "search_on(1)", "Next error", id="session.error", show=False,
+                tooltip="As n: to the next place where it went wrong"),
+        Binding("E", "search_on(-1)", "Previous error", id="session.error-back", show=False,
+                tooltip="As N: to the place before where it went wrong"),
         Binding("F", "follow", "Follow", id="session.follow",
                 tooltip="To the end, and on with it as it grows"),
     ]  # fmt: skip
