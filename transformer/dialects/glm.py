@@ -13,7 +13,7 @@ from transformer.parser.tagmending import TagMending
 from transformer.parser.tagspelling import Spelling
 from transformer.parser.writing import TagSyntax, packaged_template, tag_writer
 from transformer.policy import USUAL, Policy
-from transformer.values.reading import Reading
+from transformer.values.convert import Reading
 
 _CHARS = r"\w.:/\-"
 _NAME = rf"[{_CHARS}]{{1,256}}"

@@ -16,7 +16,7 @@ from transformer.parser.taggrammar import tag_grammar
 from transformer.parser.tagmending import TagMending
 from transformer.parser.tagspelling import Spelling
 from transformer.parser.writing import TagSyntax, tag_writer
-from transformer.values.reading import Kind, Reading
+from transformer.values.convert import Kind, Reading
 
 NO_PREFIX = Part("")
 _READING = Reading(verbatim=True)  # the chat templates write values directly between their tags

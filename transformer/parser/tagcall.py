@@ -15,9 +15,8 @@ from transformer.jsonscan import JsonScanner, members, parsed
 from transformer.parser.machine import Machine, guard, size_of
 from transformer.parser.opencall import OpenCall
 from transformer.parser.output import Arguments, Complete
-from transformer.values.convert import convert
+from transformer.values.convert import Kind, Reading, convert
 from transformer.values.literals import quote
-from transformer.values.reading import Kind, Reading
 from transformer.values.schema import Tool
 
 NAME_LIMIT = 256  # a longer "name" is text: nothing is held back for it without end

@@ -15,7 +15,7 @@ from typing import Any
 from transformer.parser.machine import USUAL_STATES, USUAL_TOKENS, Lexicon, Machine, upto
 from transformer.parser.markers import Marker, Part, begun_pattern, token_pattern, word
 from transformer.parser.tagcall import AS_LINES
-from transformer.values.reading import Kind, Reading
+from transformer.values.convert import Kind, Reading
 
 
 class State(StrEnum):

@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 from transformer.findings import note
 from transformer.jsonscan import Member, members, parsed
 from transformer.records import Finding
+from transformer.values.convert import Kind, Reading
 from transformer.values.literals import quote
-from transformer.values.reading import Kind, Reading
 from transformer.values.schema import Tool
 
 # Whether a text, read with these tools, is exactly one call: to this name, with these arguments and this id.

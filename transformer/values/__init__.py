@@ -2,7 +2,6 @@
 
 schema      which types a parameter may have
 literals    what a text says by itself: numbers, JSON, Python literals, nested tags
-convert     the text of a parameter as JSON, by its schema
-reading     the same for the text between two tags, as a dialect reads it
+convert     the text of a parameter as JSON, by its schema and as a dialect reads it
 fitting     whether the arguments of a call are what its tool wants
 """
