@@ -9,7 +9,7 @@ import sys
 import pytest
 from hypothesis import settings
 
-from tests.support import tiers
+from tests.support import preloaded, tiers
 
 # A slow machine is not a failure, hence no deadline. In CI the examples are the same every time, a person who
 # asks for many gets new ones.
@@ -38,6 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "exhaustive: a test that runs with --exhaustive only")
     exhaustive = bool(config.getoption("--exhaustive"))
     tiers.choose(exhaustive)
+    preloaded.choose()
     settings.load_profile("exhaustive" if exhaustive else "quick")
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, Queue
 
+from tests.support import preloaded
+from tests.support.preloaded import Program
 from tests.support.project import ROOT
 from tests.support.upstream.server import ScriptedUpstream
 from workbench.tape.format import Tape, TapeError, read_tape
@@ -30,8 +31,9 @@ class Proxy:
 
     url: str  # with /v1, as one pastes it into a client
     library: Path
-    process: subprocess.Popen[str]
+    process: Program
     log: Path  # its standard error
+    _read: dict[Path, tuple[int, Tape]] = field(default_factory=dict, init=False)  # complete ones, by size
 
     @property
     def base(self) -> str:
@@ -41,12 +43,26 @@ class Proxy:
         """Its tapes in the order they began, as soon as at least `count` of them are complete."""
         end = time.monotonic() + timeout
         while True:
-            tapes = [tape for path in self.library.glob("tapes/*/*.jsonl") if (tape := _tape(path))]
+            tapes = [tape for path in self.library.glob("tapes/*/*.jsonl") if (tape := self._tape(path))]
             if sum(tape.complete for tape in tapes) >= count:
                 return sorted(tapes, key=lambda tape: float(tape.header.get("started", 0)))
             if time.monotonic() > end:
                 raise AssertionError(f"not {count} complete tapes within {timeout} s: {_summary(tapes)}")
             time.sleep(0.02)
+
+    def _tape(self, path: Path) -> Tape | None:
+        """None while its first line is still being written. A complete one is read once."""
+        try:
+            size = path.stat().st_size
+            known = self._read.get(path)
+            if known is not None and known[0] == size:
+                return known[1]
+            tape = read_tape(path)
+        except (TapeError, FileNotFoundError):
+            return None
+        if tape.complete:
+            self._read[path] = (size, tape)
+        return tape
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
         """Its exit code."""
@@ -70,26 +86,19 @@ def running_proxy(
     if toml is not None:
         (home / "workbench.toml").write_text(toml, encoding="utf-8")
     library, log = home / "library", home / "stderr"
-    command = [sys.executable, "-m", "workbench", "serve", "--port", "0", "--library", str(library), *flags]
+    command = ["serve", "--port", "0", "--library", str(library), *flags]
     if upstream is not None:
         command += ["--upstream", upstream if isinstance(upstream, str) else upstream.url]
     if dialect is not None:
         command += ["--dialect", dialect]
     with log.open("w") as errors:
-        process = subprocess.Popen(
-            command,
-            cwd=home,
-            env=_environment(home, env or {}),
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-        )
+        process = preloaded.start(command, home, _environment(home, env or {}), errors)
     try:
         proxy = Proxy(_first_url(process, log), library, process, log)
         yield proxy
         proxy.stop()
     except BaseException:
-        print(f"{' '.join(command)}\n{log.read_text(errors='replace')}", file=sys.stderr)
+        print(f"workbench {' '.join(command)}\n{log.read_text(errors='replace')}", file=sys.stderr)
         raise
     finally:
         process.kill()
@@ -108,7 +117,7 @@ def _environment(home: Path, more: Mapping[str, str]) -> dict[str, str]:
     return kept | {"HOME": str(home), "PYTHONPATH": str(ROOT), "WORKBENCH_TRACEBACK": "1", **more}
 
 
-def _first_url(process: subprocess.Popen[str], log: Path) -> str:
+def _first_url(process: Program, log: Path) -> str:
     """The URL in the line that the program prints when it is ready."""
     lines: Queue[str] = Queue()
 
@@ -126,14 +135,6 @@ def _first_url(process: subprocess.Popen[str], log: Path) -> str:
     found = _URL.search(line)
     assert found, f"workbench serve printed {line!r} instead of its URL; {log.read_text(errors='replace')}"
     return found[0]
-
-
-def _tape(path: Path) -> Tape | None:
-    """None while its first line is still being written."""
-    try:
-        return read_tape(path)
-    except (TapeError, FileNotFoundError):
-        return None
 
 
 def _summary(tapes: list[Tape]) -> list[str]:
