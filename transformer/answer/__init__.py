@@ -8,7 +8,6 @@ answer        all choices, what they share, and the ways in which an answer can 
 choice        one of the answers, with a machine for each channel that is parsed
 whole         the same for an answer that came in one piece
 setting       dialect, policy, tools and ids: fixed before the first byte
-errors        what went wrong, in the shape of OpenAI's error objects
 rescue        the rest of an answer as plain text, when this package itself fails
 
 and what is said about an answer that the client has:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from transformer.answer.choice import Choice
-from transformer.answer.errors import as_error, refusal
 from transformer.answer.setting import Setting
+from transformer.frontends.errorobjects import as_error, refusal
 from transformer.journal import Journal
 from transformer.jsontext import Object
 from transformer.provenance import Path, Place, SourceMap

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from transformer.answer.answer import Answer
-from transformer.answer.errors import as_error
 from transformer.answer.events import EventReader, error_in
 from transformer.answer.setting import make_setting
+from transformer.frontends.errorobjects import as_error
 from transformer.frontends.frontend import Frontend
 from transformer.journal import Journal, Keep
 from transformer.jsontext import Object, parse_leniently

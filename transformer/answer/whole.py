@@ -7,9 +7,9 @@ from typing import Any
 
 from transformer.answer.answer import Surrogates
 from transformer.answer.choice import Choice, Message
-from transformer.answer.errors import as_error, refusal
 from transformer.answer.events import REASONING, reasoning_of
 from transformer.answer.setting import make_setting
+from transformer.frontends.errorobjects import as_error, refusal
 from transformer.frontends.frontend import Frontend
 from transformer.journal import Journal, Keep
 from transformer.jsontext import Object, dumps

@@ -1,17 +1,17 @@
 """The APIs of clients, one module each: request in, chat request out; deltas in, events out.
 
-frontend    what a frontend is, and a client's request as a chat request
-chat        chat completions, the API that upstream speaks itself
-responses   OpenAI's Responses
-messages    Anthropic's Messages
+frontend      what a frontend is, and a client's request as a chat request
+chat          chat completions, the API that upstream speaks itself
+responses     OpenAI's Responses
+messages      Anthropic's Messages
 
 and what these have in common:
 
-writer      the deltas that a frontend is told of
-shape       events that differ in nothing but their text
-items       an answer as a row of items, for the two that have such answers
-offering    tools as functions, and their names
-errors      a prompt that is too long, in the words of many servers
+writer        the deltas that a frontend is told of
+shape         events that differ in nothing but their text
+items         an answer as a row of items, for the two that have such answers
+offering      tools as functions, and their names
+errorobjects  what went wrong, as OpenAI's error objects say it; a prompt that is too long
 """
 
 from __future__ import annotations

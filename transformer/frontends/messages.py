@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from transformer.findings import note
-from transformer.frontends.errors import Overflow, context_overflow
+from transformer.frontends.errorobjects import Overflow, context_overflow
 from transformer.frontends.frontend import (
     AnswerFacts,
     ChatRequest,

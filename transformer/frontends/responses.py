@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from transformer.findings import note
-from transformer.frontends.errors import context_overflow
+from transformer.frontends.errorobjects import context_overflow
 from transformer.frontends.frontend import (
     AnswerFacts,
     ChatRequest,

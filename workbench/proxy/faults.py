@@ -14,8 +14,8 @@ from typing import Any
 
 import orjson
 
-from transformer.answer.errors import as_error
 from transformer.answer.events import error_in
+from transformer.frontends.errorobjects import as_error
 from transformer.jsontext import dumps
 from workbench.proxy.http1 import (
     BadFraming,

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from transformer.answer.errors import as_error
 from transformer.answer.events import error_in
 from transformer.answer.observations import Answered, Call, choices_of
+from transformer.frontends.errorobjects import as_error
 from transformer.jsontext import begins_object, parse
 from transformer.records import Delta
 from workbench.replay.player import Item, Player

@@ -7,7 +7,7 @@ import json
 from tests.support.streams import JSON
 from tests.support.tiers import each_row
 from transformer.frontends import FRONTENDS
-from transformer.frontends.errors import Overflow, context_overflow
+from transformer.frontends.errorobjects import Overflow, context_overflow
 
 LIMIT = "This model's maximum context length is"
 SAID: dict[str, tuple[JSON, Overflow | None]] = {
