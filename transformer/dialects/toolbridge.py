@@ -20,8 +20,7 @@ from transformer.dialects.roo_xml import (
     is_tool,
     is_unknown_tool,
 )
-from transformer.dialects.roo_xml.mending import MENDING, mender
-from transformer.dialects.roo_xml.tags import TAG_NAME
+from transformer.dialects.roo_xml.tags import MENDING, TAG_NAME, mender
 from transformer.journal import Text
 from transformer.parser.leakmarks import WORD, leak_mark
 from transformer.parser.machine import Action, Machine, Rule, Rules, guard, hold, release

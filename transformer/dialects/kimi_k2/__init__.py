@@ -6,17 +6,17 @@ import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum, auto
 
-from transformer.dialects.kimi_k2.markers import (
+from transformer.dialects.kimi_k2.tokens import (
     ARGUMENT_BEGIN,
     CALL_BEGIN,
     CALL_END,
+    MENDER,
     NO_ID,
     SECTION_BEGIN,
     SECTION_END,
     own_id,
     tool_name,
 )
-from transformer.dialects.kimi_k2.mending import MENDER
 from transformer.findings import note
 from transformer.jsonscan import parsed
 from transformer.parser.jsoncall import JsonCall

@@ -6,9 +6,15 @@ import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum, auto
 
-from transformer.dialects.roo_xml.mending import MENDER
-from transformer.dialects.roo_xml.repair import is_repairable, repair
-from transformer.dialects.roo_xml.tags import HTML_ELEMENTS, MOST_ATTRIBUTES, TAG, TAG_NAME
+from transformer.dialects.roo_xml.tags import (
+    HTML_ELEMENTS,
+    MENDER,
+    MOST_ATTRIBUTES,
+    TAG,
+    TAG_NAME,
+    is_repairable,
+    repair,
+)
 from transformer.parser.leakmarks import WORD, leak_mark
 from transformer.parser.machine import (
     USUAL_STATES,
