@@ -1,16 +1,16 @@
-"""One command for all measurements:
+"""One command for all measurements, run in the checkout:
 
-    python -m benchmarks                      what there is
-    python -m benchmarks proxy --rounds 5     one of them, with its own options (--help)
-
-Each is also a script of its own.
+python -m benchmarks                      what there is
+python -m benchmarks proxy --rounds 5     one of them; all have --rounds, --quick, --json, --svg, --help
+python -m benchmarks all --out DIR        all of them, with their JSON and charts, and one table
+python -m benchmarks page                 docs/performance.md anew, from the JSON in docs/performance/
 """
 
 from __future__ import annotations
 
 import ast
-import runpy
 import sys
+from importlib import import_module
 from pathlib import Path
 
 NAMES = (
@@ -18,26 +18,27 @@ NAMES = (
     "request",
     "proxy",
     "growth",
+    "check",
+    "replay",
     "ui",
     "opening",
-    "replay",
     "start",
     "soak",
     "fuzz",
     "counts",
 )
+OTHERS = ("all", "page")  # they measure nothing themselves
 
 
 def main() -> int:
     arguments = sys.argv[1:]
-    if not arguments or arguments[0] not in NAMES:
-        print("python -m benchmarks NAME [OPTIONS]\n")
-        for name in NAMES:
-            print(f"  {name:12} {_first_line(name)}")
-        return 0 if not arguments or arguments[0] in ("-h", "--help") else 2
-    name, sys.argv = arguments[0], [f"python -m benchmarks {arguments[0]}", *arguments[1:]]
-    runpy.run_module(f"benchmarks.{name}", run_name="__main__", alter_sys=False)
-    return 0
+    if arguments and arguments[0] in (*NAMES, *OTHERS):
+        program = import_module(f"benchmarks.{arguments[0]}").PROGRAM
+        return int(program.run(arguments[1:]))
+    print("python -m benchmarks NAME [OPTIONS]\n")
+    for name in (*NAMES, *OTHERS):
+        print(f"  {name:12} {_first_line(name)}")
+    return 0 if not arguments or arguments[0] in ("-h", "--help") else 2
 
 
 def _first_line(name: str) -> str:

@@ -1,20 +1,23 @@
-"""Whether a chunk costs the same in a long stream, among many streams, and beside many tapes.
+"""Whether a chunk costs the same in a long stream, among many streams, and beside many tapes; memory, too.
 
-    python -m benchmarks growth [--quick] [--json FILE] [--svg FILE]
+    python -m benchmarks growth [--rounds 3] [--only bytes|streams|tapes]
 
 The real proxy, converting roo-xml and recording: one stream of 1 KB to 100 MB; 1 to 64 streams of the same
-chunks; a library of 0 to 100 000 tapes. Each gives the CPU time of a chunk and the memory of the process
-afterwards. What a request costs is spread over the chunks of its stream, so it is subtracted: it is measured
-with streams of one chunk, at each size of the library.
+chunks; a library of 0 to 100 000 tapes. Each gives the CPU time of a chunk, the most memory that the process
+had meanwhile, and its memory afterwards. What a request costs is measured with streams of one chunk, and
+subtracted. Growth is judged within a round: the largest size beside the median of all sizes for a chunk, and
+beside the smallest size for memory.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import sqlite3
-import sys
 import tempfile
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -22,45 +25,74 @@ from typing import NamedTuple
 import psutil
 import uvloop
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)
-
-from benchmarks.load import Load, event, framed, measure, upstream  # noqa: E402
-from benchmarks.proxies import resident_bytes, settled_cpu  # noqa: E402
-from benchmarks.report import lines, table, write_json  # noqa: E402
-from tests.support.proxies import Proxy, running_proxy  # noqa: E402
-from workbench.library.index import INDEX, Index  # noqa: E402
-from workbench.library.tapefiles import new_id, tape_path  # noqa: E402
+from benchmarks.load import Load, event, framed, measure, upstream
+from benchmarks.proxies import resident_bytes, settled_cpu
+from benchmarks.report import Lines, Program, Report, Table, number, progress
+from tests.support.proxies import Proxy, running_proxy
+from workbench.library.index import INDEX, Index
+from workbench.library.tapefiles import new_id, tape_path
 
 CHUNK = len(framed(event("@1234567890123456@ word")))
 BYTES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
 STREAMS = (1, 4, 16, 64)
 TAPES = (0, 1_000, 10_000, 100_000)
+SIZES = {"bytes": BYTES, "streams": STREAMS, "tapes": TAPES}
+WORDS = {"bytes": "bytes of a stream", "streams": "streams at once", "tapes": "tapes in the library"}
+MOST_CPU = 1.5  # times the usual cost of a chunk
+MOST_MEMORY = 1.25  # times the memory at the smallest size
 _TOGETHER = 64 * 320  # chunks, however many streams they come in
-_REQUESTS = 30
-_MOST = 1.5  # times as much as in the middle is growth; the smallest are mostly a request
+_REQUESTS = 50
+_ENOUGH = 2_000  # chunks: short streams are repeated until there are so many, or so many streams
+_LOOK = 0.02  # seconds between two looks at the memory
 
 
 class Point(NamedTuple):
-    """One size: CPU microseconds of a chunk and of a request, memory in MB."""
+    """One size: CPU microseconds of a chunk and of a request; MB at most meanwhile, and afterwards."""
 
     size: int
     chunk: float
     request: float
-    memory: float
+    peak: float
+    after: float
 
 
 async def point(proxy: Proxy, size: int, load: Load) -> Point:
     process, port = psutil.Process(proxy.process.pid), int(proxy.base.rsplit(":", 1)[1])
     await measure(port, Load(4, 50))
-    begin = await settled_cpu(process)
-    for _ in range(_REQUESTS):
-        await measure(port, Load(1, 1))
-    request = (await settled_cpu(process) - begin) / _REQUESTS
-    begin = await settled_cpu(process)
-    measured = await measure(port, load)
-    spent = await settled_cpu(process) - begin - request * load.streams
-    return Point(size, max(spent, 0) / measured.chunks * 1e6, request * 1e6, resident_bytes(process) / 1e6)
+    repeats = max(1, min(_REQUESTS, _ENOUGH // (load.chunks * load.streams)))
+    request = await _spent(process, port, Load(1, 1), _REQUESTS) / _REQUESTS
+    async with _watched(process) as memory:
+        spent = await _spent(process, port, load, repeats)
+    exchanges = repeats * load.streams
+    # The first chunk of each stream is in the cost of its request.
+    chunk = max(0.0, spent - request * exchanges) / max(1, exchanges * (load.chunks - 1))
+    return Point(size, chunk * 1e6, request * 1e6, max(memory), memory[-1])
+
+
+async def _spent(process: psutil.Process, port: int, load: Load, repeats: int) -> float:
+    """CPU seconds of a load, so many times one after the other."""
+    before = await settled_cpu(process)
+    for _ in range(repeats):
+        await measure(port, load)
+    return await settled_cpu(process) - before
+
+
+@asynccontextmanager
+async def _watched(process: psutil.Process) -> AsyncIterator[list[float]]:
+    """The process's memory in MB, looked at again and again; the last one is after all the work."""
+    seen = [resident_bytes(process) / 1e6]
+
+    async def watch() -> None:
+        while True:
+            await asyncio.sleep(_LOOK)
+            seen.append(resident_bytes(process) / 1e6)
+
+    watching = asyncio.ensure_future(watch())
+    try:
+        yield seen
+    finally:
+        watching.cancel()
+        seen.append(resident_bytes(process) / 1e6)
 
 
 def fill(library: Path, count: int) -> None:
@@ -70,9 +102,9 @@ def fill(library: Path, count: int) -> None:
         db.row_factory = sqlite3.Row
         row = dict(db.execute("SELECT * FROM tapes").fetchone())
     rows = []
-    for number in range(count):
+    for at in range(count):
         id = new_id()
-        path = tape_path(float(row["started"]) - number * 5, id)
+        path = tape_path(float(row["started"]) - at * 5, id)
         (library / path).parent.mkdir(parents=True, exist_ok=True)
         os.link(first, library / path)
         rows.append(row | {"id": id, "path": path})
@@ -82,72 +114,106 @@ def fill(library: Path, count: int) -> None:
     index.close()
 
 
-async def by_bytes(url: str, folder: Path, sizes: tuple[int, ...]) -> list[Point]:
-    found = []
-    for size in sizes:
-        with running_proxy(_new(folder), url, "roo-xml", "-q") as proxy:
-            found.append(await point(proxy, size, Load(1, max(1, size // CHUNK))))
-    return found
+class Growth:
+    """Each of the three questions, at one size. A library is filled once, and kept for the next round."""
 
+    def __init__(self, url: str, folder: Path) -> None:
+        self._url = url
+        self._folder = folder
+        self._homes: dict[int, Path] = {}
 
-async def by_streams(url: str, folder: Path) -> list[Point]:
-    found = []
-    for streams in STREAMS:
-        with running_proxy(_new(folder), url, "roo-xml", "-q") as proxy:
-            found.append(await point(proxy, streams, Load(streams, _TOGETHER // streams)))
-    return found
+    async def bytes(self, size: int) -> Point:
+        with running_proxy(self._new(), self._url, "roo-xml", "-q") as proxy:
+            return await point(proxy, size, Load(1, max(2, size // CHUNK)))
 
+    async def streams(self, size: int) -> Point:
+        with running_proxy(self._new(), self._url, "roo-xml", "-q") as proxy:
+            return await point(proxy, size, Load(size, _TOGETHER // size))
 
-async def by_tapes(url: str, folder: Path, counts: tuple[int, ...]) -> list[Point]:
-    found = []
-    for count in counts:
-        home = _new(folder)
-        with running_proxy(home, url, "roo-xml", "-q") as proxy:
+    async def tapes(self, size: int) -> Point:
+        if size not in self._homes:
+            self._homes[size] = await self._filled(size)
+        with running_proxy(self._homes[size], self._url, "roo-xml", "-q") as proxy:
+            return await point(proxy, size, Load(16, 1_250))
+
+    async def _filled(self, count: int) -> Path:
+        home = self._new()
+        with running_proxy(home, self._url, "roo-xml", "-q") as proxy:
             await measure(int(proxy.base.rsplit(":", 1)[1]), Load(1, 20))
             proxy.tapes(1)
         fill(proxy.library, count)
-        with running_proxy(home, url, "roo-xml", "-q") as proxy:
-            found.append(await point(proxy, count, Load(16, 1_250)))
+        return home
+
+    def _new(self) -> Path:
+        return Path(tempfile.mkdtemp(dir=self._folder))
+
+
+async def grown(options: argparse.Namespace) -> dict[str, list[list[Point]]]:
+    """Of each question a list of rounds, each with a point for every size."""
+    names = [options.only] if options.only else list(SIZES)
+    server, port = await upstream()
+    found: dict[str, list[list[Point]]] = {name: [] for name in names}
+    with tempfile.TemporaryDirectory(prefix="workbench-growth.") as folder:
+        growth = Growth(f"http://127.0.0.1:{port}/v1", Path(folder))
+        for at in range(options.rounds):
+            for name in names:
+                sizes = SIZES[name][:-1] if options.quick else SIZES[name]
+                points = []
+                for size in sizes:
+                    progress(f"round {at + 1} of {options.rounds}: {size:,} {WORDS[name]}")
+                    points.append(await getattr(growth, name)(size))
+                found[name].append(points)
+    server.close()
     return found
 
 
-def _new(folder: Path) -> Path:
-    return Path(tempfile.mkdtemp(dir=folder))
-
-
-async def main(options: argparse.Namespace) -> int:
-    server, port = await upstream()
-    url = f"http://127.0.0.1:{port}/v1"
-    with tempfile.TemporaryDirectory(prefix="workbench-growth.") as name:
-        folder = Path(name)
-        found = {
-            "bytes of a stream": await by_bytes(url, folder, BYTES[:-1] if options.quick else BYTES),
-            "streams at once": await by_streams(url, folder),
-            "tapes in the library": await by_tapes(url, folder, TAPES[:-1] if options.quick else TAPES),
+def reported(found: Mapping[str, Sequence[Sequence[Point]]]) -> Report:
+    report = Report("Whether a chunk of a stream costs more where there is more of anything")
+    for name, rounds in found.items():
+        points = [_middle(same) for same in zip(*rounds, strict=True)]
+        usual, first = median(one.chunk for one in points), points[0]
+        words = WORDS[name]
+        report.add(
+            f"CPU of a chunk, by {words}",
+            median(one[-1].chunk / median(point.chunk for point in one) for one in rounds),
+            "× the median",
+            goal=MOST_CPU,
+        )
+        report.add(
+            f"memory meanwhile, by {words}",
+            median(one[-1].peak / one[0].peak for one in rounds),
+            "× the smallest",
+            goal=MOST_MEMORY,
+        )
+        report.tables.append(_table(words, points))
+        chunks = {"chunk": [(one.size, one.chunk) for one in points]}
+        report.charts.append(Lines(f"CPU, by {words}", words, "µs CPU a chunk", chunks, usual * MOST_CPU))
+        memory = {
+            "at most": [(one.size, one.peak) for one in points],
+            "afterwards": [(one.size, one.after) for one in points],
         }
-    server.close()
-    grown = []
-    for what, points in found.items():
-        head = (what, "µs CPU a chunk", "µs CPU a request", "MB")
-        rows = [(f"{p.size:,}", f"{p.chunk:.1f}", f"{p.request:.0f}", f"{p.memory:.0f}") for p in points]
-        print(table(head, rows), end="\n\n")
-        usual = median(one.chunk for one in points)
-        if points[-1].chunk > usual * _MOST:
-            grown.append(what)
-    print(f"grows with: {', '.join(grown)}" if grown else "flat")
-    if options.json:
-        write_json(options.json, {what: [p._asdict() for p in points] for what, points in found.items()})
-    if options.svg:
-        series = {what: [(p.size, p.chunk, p.memory) for p in points] for what, points in found.items()}
-        options.svg.write_text(lines(series, "µs CPU a chunk", "MB"), encoding="utf-8")
-    return int(bool(grown))
+        report.charts.append(Lines(f"Memory, by {words}", words, "MB", memory, first.peak * MOST_MEMORY))
+        report.data[name] = [[point._asdict() for point in one] for one in rounds]
+    return report
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="without the largest sizes")
-    parser.add_argument("--json", type=Path, help="write the numbers here")
-    parser.add_argument("--svg", type=Path, help="write a chart here")
-    sys.exit(uvloop.run(main(parser.parse_args())))
+def _middle(points: Sequence[Point]) -> Point:
+    chunk, request, peak, after = (median(column) for column in list(zip(*points, strict=True))[1:])
+    return Point(points[0].size, chunk, request, peak, after)
+
+
+def _table(words: str, points: Sequence[Point]) -> Table:
+    head = (words, "µs CPU a chunk", "µs CPU a request", "MB at most", "MB afterwards")
+    rows = [(f"{one.size:,}", *(number(value) for value in one[1:])) for one in points]
+    return Table(words.capitalize(), head, rows)
+
+
+def measured(options: argparse.Namespace) -> Report:
+    return reported(uvloop.run(grown(options)))
+
+
+def own_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--only", choices=list(SIZES), help="one of the three")
+
+
+PROGRAM = Program("growth", __doc__, measured, 3, own_options)

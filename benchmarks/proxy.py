@@ -1,6 +1,6 @@
 """What the proxy costs a stream, beside a relay that only copies bytes and beside what people use instead.
 
-    python -m benchmarks proxy [--rounds 5] [--json FILE] [--svg FILE] [--peers]
+    python -m benchmarks proxy [--rounds 5] [--only nginx mitmdump] [--peers]
 
 The same load goes through every relay that is installed, all of them in turns within a round; what counts
 is the ratio to the copying relay within that round, and of the rounds the median: a busy machine slows all
@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,12 +23,8 @@ from statistics import median
 import psutil
 import uvloop
 
-# This file's own folder would hide the package of the same name.
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)
-
-from benchmarks.load import Load, Measured, measure, upstream  # noqa: E402
-from benchmarks.proxies import (  # noqa: E402
+from benchmarks.load import Load, Measured, measure, upstream
+from benchmarks.proxies import (
     HOW_TO_INSTALL,
     cpu_seconds,
     installed,
@@ -36,7 +32,7 @@ from benchmarks.proxies import (  # noqa: E402
     running,
     settled_cpu,
 )
-from benchmarks.report import bars, table, write_json  # noqa: E402
+from benchmarks.report import Bars, Program, Report, Table, number, progress, ratio
 
 FAST = {1: Load(1, 20_000), 16: Load(16, 1_250), 64: Load(64, 320)}
 PACED = {"4 x 100/s": Load(4, 500, 0.01), "64 x 25/s": Load(64, 125, 0.04)}
@@ -100,7 +96,8 @@ class Relay:
         return await settled_cpu(self.process) - before, measured
 
 
-async def main(options: argparse.Namespace) -> int:
+async def through_all(options: argparse.Namespace) -> tuple[list[Relay], dict[str, float]]:
+    """Every relay, all of them in each round; and the memory of each at the end, in MB."""
     names = [name for name in installed() if not options.only or name in (BASE, *options.only)]
     server, port = await upstream()
     with ExitStack() as stack:
@@ -111,83 +108,71 @@ async def main(options: argparse.Namespace) -> int:
             started = await asyncio.to_thread(stack.enter_context, running(name, folder, port))
             relays.append(Relay(name, *started))
             await measure(started[0], Load(10, 50))  # caches and connections are warm from here on
-        for number in range(options.rounds):
+        for at in range(options.rounds):
             for relay in relays:
-                print(
-                    f"round {number + 1} of {options.rounds}: {relay.name}",
-                    end="    \r",
-                    file=sys.stderr,
-                    flush=True,
-                )
+                progress(f"round {at + 1} of {options.rounds}: {relay.name}")
                 await relay.round()
         memory = {relay.name: resident_bytes(relay.process) / 1e6 for relay in relays}
     server.close()
-    return tell(relays, memory, options)
+    return relays, memory
 
 
-def tell(relays: list[Relay], memory: dict[str, float], options: argparse.Namespace) -> int:
+def reported(relays: Sequence[Relay], memory: Mapping[str, float]) -> Report:
     base = next(relay for relay in relays if relay.name == BASE)
     ratios = {
         relay.name: {
-            what: median(
-                ours[what] / theirs[what] for ours, theirs in zip(relay.rounds, base.rounds, strict=True)
-            )
+            what: ratio([one[what] for one in relay.rounds], [one[what] for one in base.rounds])
             for what in TOLD
         }
         for relay in relays
     }
-    head = ["ratio to the relay", *(relay.name for relay in relays), "wanted"]
+    report = Report("What the proxy costs a stream, as ratio to a relay that only copies bytes")
+    report.tables.append(_beside_each_other(ratios, memory))
+    if OURS in ratios:
+        for what, (more, goal) in GOALS.items():
+            report.add(what, ratios[OURS][what], "× relay", goal=goal, more=more)
+        report.add("memory", memory[OURS], "MB", goal=MOST_MEMORY)
+        for name, wanted in FASTER.items():
+            if name in ratios:
+                for what in (one for one in GOALS if one.startswith("chunks/s")):
+                    times = ratios[OURS][what] / ratios[name][what]
+                    report.add(f"{what}, beside {name}", times, f"× {name}", goal=wanted, more=True)
+    for what in TOLD:
+        more, goal = GOALS.get(what, (False, None))
+        values = {name: found[what] for name, found in ratios.items()}
+        report.charts.append(Bars(what, "× relay", values, goal, more, OURS))
+    report.charts.append(Bars("memory", "MB", dict(memory), MOST_MEMORY, marked=OURS))
+    report.data = {
+        "ratios": ratios,
+        "medians": {
+            one.name: {what: median(found[what] for found in one.rounds) for what in TOLD} for one in relays
+        },
+        "memory_mb": dict(memory),
+    }
+    return report
+
+
+def _beside_each_other(ratios: Mapping[str, Mapping[str, float]], memory: Mapping[str, float]) -> Table:
+    names = list(ratios)
     rows = [
-        [what, *(f"{ratios[relay.name][what]:.2f}" for relay in relays), f"{'>=' if more else '<='} {goal:g}"]
+        [what, *(number(ratios[name][what]) for name in names), f"{'≥' if more else '≤'} {goal:g}"]
         for what, (more, goal) in GOALS.items()
     ]
-    rows.append(["CPU, request", *(f"{ratios[relay.name]['CPU, request']:.2f}" for relay in relays), ""])
-    rows.append(["memory, MB", *(f"{memory[relay.name]:.0f}" for relay in relays), f"<= {MOST_MEMORY}"])
-    print(table(head, rows))
-    missed = [
-        what
-        for what, (more, goal) in GOALS.items()
-        if (ratios[OURS][what] < goal if more else ratios[OURS][what] > goal)
-    ]
-    if memory[OURS] > MOST_MEMORY:
-        missed.append("memory")
-    rates = [what for what in GOALS if what.startswith("chunks/s")]
-    for name, wanted in FASTER.items():
-        if name in ratios:
-            times = {what: ratios[OURS][what] / ratios[name][what] for what in rates}
-            told = ", ".join(f"{value:.1f} ({what.partition(', ')[2]})" for what, value in times.items())
-            print(f"times the throughput of {name}: {told}; wanted {wanted:g}")
-            missed += [f"{what}, beside {name}" for what, value in times.items() if value < wanted]
-    print(f"not reached: {', '.join(missed)}" if missed else "all reached")
-    if options.json:
-        medians = {r.name: {what: median(one[what] for one in r.rounds) for what in TOLD} for r in relays}
-        write_json(
-            options.json,
-            {"ratios": ratios, "medians": medians, "memory_mb": memory, "rounds": options.rounds},
-        )
-    if options.svg:
-        groups = {what: {name: values[what] for name, values in ratios.items()} for what in GOALS}
-        options.svg.write_text(
-            bars("As ratio to a relay that only copies bytes", groups, "x"), encoding="utf-8"
-        )
-    return int(bool(missed))
+    rows.append(["CPU, request", *(number(ratios[name]["CPU, request"]) for name in names), ""])
+    rows.append(["memory, MB", *(number(memory[name]) for name in names), f"≤ {MOST_MEMORY}"])
+    return Table("As ratio to the copying relay", ["", *names, "goal"], rows)
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", nargs="*", help="these relays, and the copying one")
-    parser.add_argument("--json", type=Path, help="write the numbers here")
-    parser.add_argument("--svg", type=Path, help="write a chart here")
-    parser.add_argument("--peers", action="store_true", help="say how to install what it is measured beside")
-    return parser.parse_args()
-
-
-if __name__ == "__main__":
-    asked = arguments()
-    if asked.peers:
+def measured(options: argparse.Namespace) -> Report:
+    if options.peers:
         print(HOW_TO_INSTALL)
-        sys.exit(0)
-    sys.exit(uvloop.run(main(asked)))
+        raise SystemExit(0)
+    return reported(*uvloop.run(through_all(options)))
+
+
+def own_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--only", nargs="*", help="these relays, and the copying one")
+    parser.add_argument("--peers", action="store_true", help="say how to install what it is measured beside")
+
+
+PROGRAM = Program("proxy", __doc__, measured, 5, own_options)

@@ -3,8 +3,8 @@
     python -m benchmarks start [--rounds 5]
 
 User and system time of the process itself, which says the same on a busy machine as on a quiet one. Beside
-them stand a bare interpreter and one that imports Textual; the last column is the ratio to the bare one. The
-tests do not measure this: they compare which modules `--help` imports.
+them stand a bare interpreter and one that imports Textual. The tests do not measure this: they compare which
+modules `--help` imports.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from urllib.error import HTTPError
@@ -22,14 +21,12 @@ from urllib.request import Request, urlopen
 
 import psutil
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)
+from benchmarks.report import ROOT, Bars, Program, Report, Table, interleaved, number, ratio
+from tests.support.libraries import make_library
+from tests.support.proxies import running_proxy
+from tests.support.terminal import Terminal
 
-from benchmarks.report import table  # noqa: E402
-from tests.support.libraries import make_library  # noqa: E402
-from tests.support.proxies import running_proxy  # noqa: E402
-from tests.support.terminal import Terminal  # noqa: E402
-
+BARE = "python -c pass"
 SHOWN = "read_file"  # the call in that exchange
 GOALS = {"workbench --help": 0.3, "serve, first answer": 1.0, "the screen, a list and an exchange": 1.5}
 
@@ -75,30 +72,25 @@ def of_screen() -> float:
             return so_far(screen.process.pid)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks start")
-    parser.add_argument("--rounds", type=int, default=5)
-    rounds = parser.parse_args().rounds
-    found: dict[str, list[float]] = {}
-    measures: dict[str, Callable[[], float]] = {
-        "python -c pass": lambda: of_command("-c", "pass"),
+def measured(options: argparse.Namespace) -> Report:
+    ways = {
+        BARE: lambda: of_command("-c", "pass"),
         "import textual.app": lambda: of_command("-c", "import textual.app"),
         "workbench --help": lambda: of_command("-m", "workbench", "--help"),
         "serve, first answer": of_serve,
         "the screen, a list and an exchange": of_screen,
     }
-    for _ in range(rounds):
-        for name, measure in measures.items():
-            found.setdefault(name, []).append(measure())
-    bare = median(found["python -c pass"])
-    rows, good = [], True
+    found = interleaved(options.rounds, ways)
+    report = Report("What a start costs, in seconds of the processor")
+    rows = []
     for name, times in found.items():
-        middle, goal = median(times), GOALS.get(name)
-        good = good and (goal is None or middle <= goal)
-        rows.append((name, f"{middle:.2f} s", f"{goal:.1f} s" if goal else "", f"{middle / bare:.0f}"))
-    print(table(("", "CPU", "goal", "times bare"), rows))
-    return 0 if good else 1
+        middle = median(times)
+        report.add(name, middle, "s CPU", goal=GOALS.get(name))
+        report.charts.append(Bars(name, "s CPU", {"measured": middle}, GOALS.get(name), marked="measured"))
+        rows.append((name, number(middle), number(ratio(times, found[BARE]))))
+    report.tables.append(Table("Beside a bare interpreter", ("", "s CPU", "times bare"), rows))
+    report.data = {"seconds": found}
+    return report
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+PROGRAM = Program("start", __doc__, measured, 5)
