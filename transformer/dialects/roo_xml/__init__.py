@@ -6,21 +6,12 @@ import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum, auto
 
-from transformer.dialects.roo_xml.tags import (
-    HTML_ELEMENTS,
-    MENDER,
-    MOST_ATTRIBUTES,
-    TAG,
-    TAG_NAME,
-    is_repairable,
-    repair,
-)
+from transformer.dialects.roo_xml.tags import HTML_ELEMENTS, LEXICON, MENDER, is_repairable, repair
 from transformer.parser.leakmarks import WORD, leak_mark
 from transformer.parser.machine import (
     USUAL_STATES,
     USUAL_TOKENS,
     Dialect,
-    Lexicon,
     Machine,
     Rule,
     guard,
@@ -29,7 +20,6 @@ from transformer.parser.machine import (
     prose,
     table,
     then,
-    upto,
 )  # fmt: skip
 from transformer.parser.tagcall import (
     NAME_LIMIT,
@@ -113,8 +103,6 @@ WAITS_FOR = {
     S.BROKEN: "what follows: another call would show that this one is broken",
 }
 
-_PARTIAL = re.compile(rf"</?[^\s<>/]{{0,{NAME_LIMIT}}}\Z|<{TAG_NAME}\s[^<>]{{0,{MOST_ATTRIBUTES}}}\Z")
-LEXICON = Lexicon(upto("<"), TAG, _PARTIAL)
 _BLANK = re.compile(r"\s")
 _UNKNOWN_NAME = re.compile(r"[A-Za-z_][\w.:-]*\Z")
 

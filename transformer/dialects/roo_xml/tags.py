@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from transformer.parser.machine import Machine, guard
+from transformer.parser.machine import Lexicon, Machine, guard, upto
 from transformer.parser.mending import (
     Broken,
     Edit,
@@ -24,8 +24,10 @@ from transformer.parser.tagcall import NAME_LIMIT, TagCall, may_repair
 from transformer.parser.tagmending import TagMending
 
 TAG_NAME = rf"[^\s<>/]{{1,{NAME_LIMIT}}}"
-MOST_ATTRIBUTES = 512  # characters of a tag after its name
-TAG = re.compile(rf"<(/?)({TAG_NAME})(?:>|([ \t]{{1,16}})>|(\s[^<>]{{1,{MOST_ATTRIBUTES}}})>)")
+_MOST_ATTRIBUTES = 512  # characters of a tag after its name
+TAG = re.compile(rf"<(/?)({TAG_NAME})(?:>|([ \t]{{1,16}})>|(\s[^<>]{{1,{_MOST_ATTRIBUTES}}})>)")
+_TAG_BEGUN = re.compile(rf"</?[^\s<>/]{{0,{NAME_LIMIT}}}\Z|<{TAG_NAME}\s[^<>]{{0,{_MOST_ATTRIBUTES}}}\Z")
+LEXICON = Lexicon(upto("<"), TAG, _TAG_BEGUN)
 TAG_OPENED = re.compile(rf"<([^\s<>/]{{1,{NAME_LIMIT}}})>")
 
 # A model that writes one of these at the start of a line writes HTML.
