@@ -2,13 +2,12 @@
 
 In the order in which bytes meet the words:
 
-stream        one streamed answer: bytes in, bytes out
+stream        one streamed answer: bytes in, bytes out; its rest as plain text, when this package fails
 events        what an event says, whatever the habits of its server
 answer        all choices, what they share, and the ways in which an answer can end
 choice        one of the answers, with a machine for each channel that is parsed
 whole         the same for an answer that came in one piece
 setting       dialect, policy, tools and ids: fixed before the first byte
-rescue        the rest of an answer as plain text, when this package itself fails
 
 and what is said about an answer that the client has:
 

@@ -11,9 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from transformer.answer.events import error_in
-from transformer.answer.rescue import rescue
 from transformer.answer.review import observed
-from transformer.answer.stream import StreamTransformer
+from transformer.answer.stream import StreamTransformer, rescue
 from transformer.jsontext import dumps
 from transformer.sse import SSEDecoder
 from transformer.upstreams import find_kind

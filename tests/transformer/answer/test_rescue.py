@@ -10,7 +10,7 @@ from tests.support.client import result, results
 from tests.support.cuts import codes
 from tests.support.streams import numbered, sse, stream_of, tool
 from transformer import DIALECTS, Dialect, Rule, StreamTransformer
-from transformer.answer.rescue import rescue
+from transformer.answer.stream import rescue
 from transformer.parser.machine import Machine
 
 TOOLS = [tool("read_file", {"path": {"type": "string"}})]

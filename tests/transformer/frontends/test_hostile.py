@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.apis import messages_result, responses_result
 from tests.support.streams import sse
 from transformer import StreamTransformer, transform_request
-from transformer.answer.rescue import rescue
+from transformer.answer.stream import rescue
 from transformer.frontends import FRONTENDS
 from transformer.parser.machine import Machine
 
