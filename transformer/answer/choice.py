@@ -11,7 +11,7 @@ import orjson
 from transformer.answer.auto import AutoMachine
 from transformer.answer.setting import Setting, call_ids
 from transformer.answer.thoughts import ThoughtFilter, ThoughtSplitter
-from transformer.frontends.writer import ClientWriter
+from transformer.frontends.frontend import ClientWriter
 from transformer.journal import Journal, Text
 from transformer.jsonscan import JsonScanner
 from transformer.parser.machine import Dialect, Machine

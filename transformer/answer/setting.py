@@ -10,8 +10,14 @@ from typing import Any
 from transformer.answer.auto import dialect_of_model
 from transformer.dialects import DIALECTS, find_dialect
 from transformer.frontends import find_frontend
-from transformer.frontends.frontend import ANSWER, AnswerFacts, ChatRequest, ErrorAnswer, Frontend
-from transformer.frontends.writer import ClientWriter
+from transformer.frontends.frontend import (
+    ANSWER,
+    AnswerFacts,
+    ChatRequest,
+    ClientWriter,
+    ErrorAnswer,
+    Frontend,
+)
 from transformer.parser.machine import Dialect
 from transformer.policy import Policy
 from transformer.upstreams import find_kind

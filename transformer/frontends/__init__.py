@@ -1,13 +1,12 @@
 """The APIs of clients, one module each: request in, chat request out; deltas in, events out.
 
-frontend      what a frontend is, and a client's request as a chat request
+frontend      what a frontend is: a client's request as a chat request, a writer that is told the deltas
 chat          chat completions, the API that upstream speaks itself
 responses     OpenAI's Responses
 messages      Anthropic's Messages
 
 and what these have in common:
 
-writer        the deltas that a frontend is told of
 shape         events that differ in nothing but their text
 items         an answer as a row of items, for the two that have such answers
 offering      tools as functions, and their names

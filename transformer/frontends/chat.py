@@ -14,6 +14,7 @@ import orjson
 from transformer.frontends.frontend import (
     AnswerFacts,
     ChatRequest,
+    ClientWriter,
     Earlier,
     ErrorAnswer,
     Frontend,
@@ -23,7 +24,6 @@ from transformer.frontends.frontend import (
 )
 from transformer.frontends.items import custom_input
 from transformer.frontends.offering import INPUT_SCHEMA, named, with_grammar
-from transformer.frontends.writer import ClientWriter
 from transformer.journal import Text
 from transformer.jsontext import Object, dumps
 from transformer.sse import DONE

@@ -6,8 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Literal, Self, TypeAlias
 
-from transformer.frontends.frontend import AnswerFacts, ChatRequest, ToolName
-from transformer.frontends.writer import ClientWriter
+from transformer.frontends.frontend import AnswerFacts, ChatRequest, ClientWriter, ToolName
 from transformer.journal import Text
 from transformer.jsonscan import JsonScanner
 from transformer.jsontext import Object, dumps, has_long_number, parse, parse_leniently

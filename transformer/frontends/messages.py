@@ -11,6 +11,7 @@ from transformer.frontends.errorobjects import Overflow, context_overflow
 from transformer.frontends.frontend import (
     AnswerFacts,
     ChatRequest,
+    ClientWriter,
     Earlier,
     ErrorAnswer,
     Frontend,
@@ -22,7 +23,6 @@ from transformer.frontends.frontend import (
 )
 from transformer.frontends.items import Item, ItemWriter, arguments_of, arguments_text
 from transformer.frontends.offering import OfferedTools, named
-from transformer.frontends.writer import ClientWriter
 from transformer.jsontext import Object, dumps
 from transformer.records import Finding
 

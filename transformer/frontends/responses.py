@@ -17,6 +17,7 @@ from transformer.frontends.errorobjects import context_overflow
 from transformer.frontends.frontend import (
     AnswerFacts,
     ChatRequest,
+    ClientWriter,
     Earlier,
     ErrorAnswer,
     Frontend,
@@ -28,7 +29,6 @@ from transformer.frontends.frontend import (
 )
 from transformer.frontends.items import Item, ItemWriter, custom_input
 from transformer.frontends.offering import OfferedTools, named
-from transformer.frontends.writer import ClientWriter
 from transformer.jsontext import Object, dumps
 from transformer.records import Finding
 
