@@ -26,7 +26,7 @@ from transformer.policy import Policy, PolicyError
 from transformer.records import Delta, Event, Finding, Read, Record, Span, Transition
 from transformer.request.prompt import BUILTIN_TEMPLATES, TemplateFailed, Wording, prompt_for
 from transformer.request.request import transform_request
-from transformer.request.writing import Written, write_call, written_call
+from transformer.request.writtencall import Written, write_call, written_call
 
 __all__ = [
     "BUILTIN_TEMPLATES",

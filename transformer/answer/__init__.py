@@ -7,6 +7,7 @@ events        what an event says, whatever the habits of its server
 answer        all choices, what they share, and the ways in which an answer can end
 choice        one of the answers, with a machine for each channel that is parsed
 whole         the same for an answer that came in one piece
+recognition   which dialect it is written in, by its model's name and by its first call
 setting       dialect, policy, tools and ids: fixed before the first byte
 
 and what is said about an answer that the client has:

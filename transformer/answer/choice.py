@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from transformer.answer.auto import AutoMachine
+from transformer.answer.recognition import AutoMachine
 from transformer.answer.setting import Setting, call_ids
 from transformer.answer.thoughts import ThoughtFilter, ThoughtSplitter
 from transformer.frontends.frontend import ClientWriter

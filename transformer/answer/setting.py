@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2s
 from typing import Any
 
-from transformer.answer.auto import dialect_of_model
+from transformer.answer.recognition import dialect_of_model
 from transformer.dialects import DIALECTS, find_dialect
 from transformer.frontends import find_frontend
 from transformer.frontends.frontend import (

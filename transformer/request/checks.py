@@ -13,7 +13,7 @@ from transformer.parser.machine import Dialect
 from transformer.parser.tagcall import NAME_LIMIT
 from transformer.records import Finding
 from transformer.request.offer import Offer, json_of, remembered
-from transformer.request.writing import reader
+from transformer.request.writtencall import reader
 from transformer.values.schema import Tool, offered
 
 # What shows that a prompt explains calls, by dialect. Plain searches: a system prompt has 16 KB and more.

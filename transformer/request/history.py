@@ -13,7 +13,7 @@ from transformer.parser.machine import Dialect
 from transformer.parser.writing import IdForm
 from transformer.records import Finding
 from transformer.request.offer import Content, Offer, content_of, joined, json_of, remembered
-from transformer.request.writing import Written, reader, writer_of
+from transformer.request.writtencall import Written, reader, writer_of
 
 SYSTEM_ROLES = ("system", "developer")
 RESULT_ROLES = ("tool", "function")

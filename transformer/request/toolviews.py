@@ -15,7 +15,7 @@ from transformer.jsonscan import parsed
 from transformer.parser.machine import Dialect
 from transformer.parser.writing import TagSyntax, nested_tags
 from transformer.request.offer import Offer, json_of, key_of
-from transformer.request.writing import reads_back, written_call
+from transformer.request.writtencall import reads_back, written_call
 from transformer.values.convert import convert
 from transformer.values.schema import Branch, Tool, branches, declared, offered, required
 

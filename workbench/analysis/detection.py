@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import partial
 
-from transformer.answer.auto import dialect_of_model
 from transformer.answer.observations import choices_of
+from transformer.answer.recognition import dialect_of_model
 from transformer.answer.review import observed
 from transformer.dialects import DIALECTS
 from transformer.parser.machine import Dialect

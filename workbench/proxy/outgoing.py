@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from transformer.answer.auto import longest_beginning
+from transformer.answer.recognition import longest_beginning
 from transformer.answer.setting import call_ids
 from transformer.dialects import UNCONVERTED, find_dialect
 from transformer.frontends.frontend import Earlier, Frontend

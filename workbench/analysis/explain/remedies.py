@@ -18,7 +18,7 @@ from transformer.dialects import DIALECTS
 from transformer.dialects.foreign import json_call
 from transformer.parser.mending import Broken, Edit, is_object, sentence
 from transformer.records import Finding, Span
-from transformer.request.writing import write_call
+from transformer.request.writtencall import write_call
 from transformer.wording import beginning, listed
 from workbench.analysis.explain.trace import Remedy, channel_of, event_of, findings_from
 from workbench.analysis.explain.trials import (

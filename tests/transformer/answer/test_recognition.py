@@ -17,7 +17,7 @@ from tests.support.spans import check_records
 from tests.support.streams import sse, stream_of
 from tests.support.tiers import each_row, some
 from transformer import DIALECTS, Delta, StreamTransformer, call_ids, write_call
-from transformer.answer.auto import dialect_of_model
+from transformer.answer.recognition import dialect_of_model
 from workbench.tape.format import Tape, read_tape
 
 SPOKEN = [name for name, one in DIALECTS.items() if one.converts and not one.chooses]
