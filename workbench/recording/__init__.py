@@ -4,7 +4,7 @@ In the order in which a line meets the words:
 
 recording     one exchange; takes what happens from the event loop
 backlog       what the recorder's thread has not taken yet, bounded in bytes
-secret shapes, secret rules   what a credential looks like, and how it is found in text that comes in parts
+secret rules  what a credential looks like, and how it is found in text that comes in parts
 redaction     masks what is secret in headers, URLs, texts and JSON
 answer mask   the same in the bytes of an answer, over reads and deltas
 tape writer   makes lines of it, in order, for one tape file; `OpenTapes` has those of all running exchanges

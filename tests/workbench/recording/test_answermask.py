@@ -17,7 +17,7 @@ from tests.support.tiers import each_row, exhaustive
 from transformer import StreamTransformer
 from workbench.recording.answermask import AnswerMasker
 from workbench.recording.redaction import Redaction, secrets_of
-from workbench.recording.secretshapes import SHAPES
+from workbench.recording.secretrules import SHAPES
 
 OWN = "wb-own-credential-42"
 OPENAI = "sk-proj-aB3dEfGh1jKlMn0pQrStUvWx"
