@@ -21,11 +21,10 @@ from workbench.config.settings import Flags, Settings
 from workbench.demo.unreliable import UnreliableModel, answer_on, asked_last
 from workbench.errors import UserError
 from workbench.files import PRIVATE, replace_file, resolve
-from workbench.lab.junit import failures, junit_xml
 from workbench.lab.outcomes import Outcome
 from workbench.lab.page import Page
 from workbench.lab.plan import Case, Expected, Plan, make_variants, read_case
-from workbench.lab.report import as_json, lines, short
+from workbench.lab.report import as_json, failures, junit_xml, lines, short
 from workbench.lab.statistics import Table, tabulate
 from workbench.lab.store import Try, create_try, open_try
 from workbench.lab.suite import SUFFIX, TIMES, plan_of, read_suite, write_suite

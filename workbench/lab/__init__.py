@@ -8,5 +8,5 @@
     table     the outcomes counted: rates and means with their intervals, and which differences are called
 
 `plan` and `suite` say what is to be done, `trials` does it through a proxy, `store` keeps it on disk,
-`outcomes` judges one exchange, `statistics` counts, `report`, `page` and `junit` write the result down.
+`outcomes` judges one exchange, `statistics` counts, `report` and `page` write the result down.
 """

@@ -1,10 +1,11 @@
-"""The table of a try in words: as lines for a terminal, and as JSON."""
+"""The table of a try in words: as lines for a terminal, as JSON, and its cases as JUnit XML."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from xml.etree import ElementTree as ET
 
 from rich.cells import cell_len
 
@@ -24,7 +25,8 @@ from workbench.lab.statistics import (
     has_scipy,
 )
 from workbench.lab.store import Try
-from workbench.text import visible_line
+from workbench.recording.redaction import Redaction
+from workbench.text import visible_line, visible_text
 
 GAP = "   "
 _LONGEST_NAME = 28
@@ -239,3 +241,65 @@ def _outcome_json(made: Try, outcome: Outcome) -> dict[str, Any]:
     plan = made.plan
     names = {"case": plan.cases[outcome.case].name, "variant": plan.variants[outcome.variant].name}
     return outcome.as_json() | names
+
+
+# -- JUnit XML, which every CI server reads: one test for each case and variant
+
+_SHOWN = 20  # answers that are named for each case which fails
+
+
+def passes(cell: Cell, rate: float) -> bool:
+    """Whether enough answers are as wanted; a case that was never asked is not."""
+    return cell.good.of > 0 and cell.good.hits >= rate * cell.good.of - 1e-9
+
+
+def failures(table: Table) -> list[tuple[int, int]]:
+    """Case and variant of each that does not pass."""
+    return [
+        (case, variant)
+        for case, cells in enumerate(table.cells)
+        for variant, cell in enumerate(cells)
+        if not passes(cell, table.plan.cases[case].rate)
+    ]
+
+
+def junit_xml(made: Try, table: Table, redaction: Redaction) -> bytes:
+    """Nothing in it that is not on the tapes, and nothing that must not be shared."""
+    plan = table.plan
+    failed = set(failures(table))
+
+    def text(value: str) -> str:
+        return visible_text(redaction.text(value))
+
+    suite = ET.Element(
+        "testsuite",
+        name=text(plan.suite or made.id),
+        tests=str(len(plan.cases) * len(plan.variants)),
+        failures=str(len(failed)),
+        errors="0",
+    )
+    seconds = 0.0
+    for at, case in enumerate(plan.cases):
+        for variant, told in enumerate(plan.variants):
+            outcomes = [one for one in made.in_order if (one.case, one.variant) == (at, variant)]
+            took = sum(outcome.seconds for outcome in outcomes)
+            seconds += took
+            test = ET.SubElement(
+                suite, "testcase", classname=text(told.name), name=text(case.name), time=f"{took:.3f}"
+            )
+            if (at, variant) not in failed:
+                continue
+            cell = table.cells[at][variant]
+            message = (
+                f"{cell.good.hits} of {cell.good.of} answers are as wanted ({value_text(None, cell.good)}), "
+                f"{percent(case.rate)} have to be; expected: {case.expected.sentence}"
+            )
+            failure = ET.SubElement(test, "failure", message=text(message), type="rate")
+            wrong = [outcome for outcome in outcomes if not outcome.good]
+            failure.text = "\n".join(text(f"{one.tape}: {one.sentence}") for one in wrong[:_SHOWN])
+    suite.set("time", f"{seconds:.3f}")
+    root = ET.Element("testsuites")
+    root.append(suite)
+    ET.indent(root)
+    data: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return data + b"\n"

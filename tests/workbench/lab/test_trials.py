@@ -13,11 +13,10 @@ import pytest
 from tests.support.project import SAMPLES
 from workbench.demo.unreliable import CAREFUL, USUAL, UnreliableModel, answer_on, asked_last
 from workbench.errors import UserError
-from workbench.lab.junit import failures, junit_xml
 from workbench.lab.outcomes import Outcome
 from workbench.lab.page import Page
 from workbench.lab.plan import Plan
-from workbench.lab.report import as_json, lines
+from workbench.lab.report import as_json, failures, junit_xml, lines
 from workbench.lab.statistics import Rate, Table, tabulate
 from workbench.lab.store import Try, create_try, list_tries, open_try
 from workbench.lab.suite import read_suite
