@@ -1,6 +1,6 @@
 """What replaying costs: how soon a long tape is seen, what a step in it takes, and how much memory it needs.
 
-    python benchmarks/replay.py [--reads N] [--steps N] [--rounds N]
+    python -m benchmarks replay [--rounds 3] [--reads 100000] [--steps 20]
 
 Two tapes are made, one of 100 reads and one of 100 000, alike but for their length: prose, calls and some
 malformed calls, with what was sent, as the recorder writes them. The real program opens the long one in a
@@ -16,7 +16,6 @@ import argparse
 import asyncio
 import os
 import re
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,18 +23,15 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-# A benchmark beside this one has the name of the package and would hide it.
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)
-
-from benchmarks.load import event  # noqa: E402
-from benchmarks.stepping import SIZE, Cost, step_through  # noqa: E402
-from tests.support.terminal import Program  # noqa: E402
-from transformer import StreamTransformer  # noqa: E402
-from workbench.replay.captures import tokens  # noqa: E402
-from workbench.replay.lines import Tail  # noqa: E402
-from workbench.tape.format import dump_line, end_line, make_header, read_line, sent_line, status_line  # noqa: E402
-from workbench.tape.recipe import Wishes, make_recipe  # noqa: E402
+from benchmarks.load import event
+from benchmarks.report import ROOT, Bars, Program, Report, Table, number, progress
+from benchmarks.stepping import SIZE, Cost, step_through
+from tests.support.terminal import Program as Terminal
+from transformer import StreamTransformer
+from workbench.replay.lines import Tail
+from workbench.replay.sources import tokens
+from workbench.tape.format import dump_line, end_line, make_header, read_line, sent_line, status_line
+from workbench.tape.recipe import Wishes, make_recipe
 
 SHORT = 100
 FIRST_FRAME = 0.5  # seconds
@@ -128,7 +124,7 @@ def open_once(folder: Path, tape: Path, reads: int) -> Opened:
     log = folder / "begun"
     code = PROGRAM.format(root=str(ROOT), log=str(log), tape=str(tape))
     begin = perf_counter()
-    with Program(folder, size=SIZE, command=("-c", code)) as screen:
+    with Terminal(folder, size=SIZE, command=("-c", code)) as screen:
         screen.until(lambda: ROWS in screen.raw, "the first rows", 60)
         seen = perf_counter()
         run = float(log.read_text())
@@ -154,7 +150,7 @@ def play(tape: Path) -> None:
 
 
 def growth(folder: Path, tape: Path) -> int:
-    with Program(folder, command=("-c", PLAY.format(root=str(ROOT), tape=str(tape)))) as program:
+    with Terminal(folder, command=("-c", PLAY.format(root=str(ROOT), tape=str(tape)))) as program:
         assert program.exit_code(300) == 0, program.state()
         found = re.search(rb"grown by (\d+) bytes", program.raw)
         assert found is not None, program.state()
@@ -164,72 +160,67 @@ def growth(folder: Path, tape: Path) -> int:
 # Judging
 
 
-def judge(name: str, good: bool, said: str) -> bool:
-    print(f"{'PASS' if good else 'FAIL'}  {name}: {said}", flush=True)
-    return good
-
-
-def judge_steps(short: dict[str, list[Cost]], long: dict[str, list[Cost]]) -> list[bool]:
-    print(f"\n{'a step':28} {'short tape':>22} {'long tape':>22}   cost")
-    worst_ratio, worst_wall = 0.0, 0.0
+def tell_steps(short: dict[str, list[Cost]], long: dict[str, list[Cost]], report: Report) -> None:
+    rows, ratios, walls = [], {}, {}
     for place, costs in long.items():
-        ratio = _middle(costs, "cpu") / max(_middle(short[place], "cpu"), 1e-9)
-        worst_ratio, worst_wall = max(worst_ratio, ratio), max(worst_wall, _middle(costs, "wall"))
-        print(f"{place:28} {_span(short[place]):>22} {_span(costs):>22}   {ratio:.2f} times")
-    print("  (milliseconds until it is drawn, in the middle and at most; of these the processor's)\n")
-    return [
-        judge("the cost of a step", worst_ratio <= MOST_COST,
-              f"at most {worst_ratio:.2f} times that in the short tape, {MOST_COST:.0f} are allowed"),
-        judge("a step", worst_wall < LONGEST_STEP,
-              f"drawn within {worst_wall * 1000:.0f} ms, {LONGEST_STEP * 1000:.0f} are allowed"),
-    ]  # fmt: skip
+        ratios[place] = _middle(costs, "cpu") / max(_middle(short[place], "cpu"), 1e-9)
+        walls[place] = _middle(costs, "wall") * 1000
+        cells = [number(value) for one in (short[place], costs) for value in _span(one)]
+        rows.append((place, *cells, number(ratios[place])))
+    heads = [f"{which}: {what}" for which in ("short", "long") for what in ("ms", "at most", "ms CPU")]
+    report.tables.append(Table("A step, until it is drawn", ("a step", *heads, "times the CPU"), rows))
+    report.add("a step in the long tape", max(ratios.values()), "× short tape", goal=MOST_COST)
+    report.add("a step until it is drawn", max(walls.values()), "ms", goal=LONGEST_STEP * 1000)
+    report.charts.append(Bars("CPU of a step in the long tape", "× short tape", ratios, MOST_COST))
+    report.charts.append(Bars("A step until it is drawn", "ms", walls, LONGEST_STEP * 1000))
 
 
 def _middle(costs: Sequence[Cost], what: str) -> float:
     return float(median(getattr(cost, what) for cost in costs))
 
 
-def _span(costs: Sequence[Cost]) -> str:
+def _span(costs: Sequence[Cost]) -> tuple[float, float, float]:
+    """Milliseconds in the middle and at most, and of these the processor's."""
     most = max(cost.wall for cost in costs)
-    return f"{_middle(costs, 'wall') * 1000:.0f} ({most * 1000:.0f}), {_middle(costs, 'cpu') * 1000:.1f}"
+    return _middle(costs, "wall") * 1000, most * 1000, _middle(costs, "cpu") * 1000
 
 
-def judge_opening(folder: Path, tape: Path, reads: int, rounds: int) -> list[bool]:
-    size = tape.stat().st_size
-    runs = [open_once(folder, tape, reads) for _ in range(rounds)]
-    for run in runs:
-        print(
-            f"  first rows {run.first:.2f} s after the application began, {run.process:.2f} s after the "
-            f"process; all of it after {run.loaded:.1f} s; the program then has {run.memory / 1e6:.0f} MB"
-        )
-    first, grown = median(run.first for run in runs), growth(folder, tape)
-    return [
-        judge("the first frame", first < FIRST_FRAME, f"{first:.2f} s, {FIRST_FRAME} are allowed"),
-        judge("memory", grown / size < MOST_MEMORY,
-              f"{grown / 1e6:.0f} MB for a tape of {size / 1e6:.0f} MB, {grown / size:.1f} times the file, "
-              f"less than {MOST_MEMORY:.0f} are allowed"),
-    ]  # fmt: skip
+def tell_opening(folder: Path, tape: Path, reads: int, rounds: int, report: Report) -> None:
+    size, runs = tape.stat().st_size, []
+    for at in range(rounds):
+        progress(f"round {at + 1} of {rounds}: opening")
+        runs.append(open_once(folder, tape, reads))
+    rows = [
+        (f"round {at}", *map(number, (run.process, run.first, run.loaded, run.memory / 1e6)))
+        for at, run in enumerate(runs, 1)
+    ]
+    heads = ("", "first rows after the start, s", "after the application's, s", "all of it, s", "memory, MB")
+    report.tables.append(Table(f"A tape of {reads:,} reads, {size / 1e6:.0f} MB", heads, rows))
+    first, grown = median(run.first for run in runs), growth(folder, tape) / size
+    report.add("first rows of the long tape", first, "s", goal=FIRST_FRAME)
+    report.add("memory for the long tape", grown, "× its file", goal=MOST_MEMORY)
+    report.charts.append(Bars("First rows of the long tape", "s", {"measured": first}, FIRST_FRAME))
+    report.charts.append(Bars("Memory for the long tape", "× its file", {"measured": grown}, MOST_MEMORY))
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--reads", type=int, default=100_000, help="of the long tape; default 100000")
-    parser.add_argument("--steps", type=int, default=20, help="that are timed at each place; default 20")
-    parser.add_argument("--rounds", type=int, default=3, help="of opening the long tape; default 3")
-    given = parser.parse_args()
+def measured(options: argparse.Namespace) -> Report:
+    reads, steps = options.reads, options.steps
+    if options.quick:
+        reads, steps = reads // 20, max(3, steps // 4)
+    report = Report("What replaying costs: opening a long tape, and a step in it")
     with tempfile.TemporaryDirectory(prefix="workbench-bench.") as name:
         folder = Path(name)
-        short, long = (
-            write_tape(folder / "short.jsonl", SHORT),
-            write_tape(folder / "long.jsonl", given.reads),
-        )
-        print(f"a tape of {given.reads:,} reads, {long.stat().st_size / 1e6:.0f} MB", flush=True)
-        good = judge_opening(folder, long, given.reads, given.rounds)
-        costs = [asyncio.run(step_through(tape, given.steps)) for tape in (short, long)]
-    good += judge_steps(*costs)
-    print("reached" if all(good) else "NOT REACHED")
-    return int(not all(good))
+        short, long = write_tape(folder / "short.jsonl", SHORT), write_tape(folder / "long.jsonl", reads)
+        tell_opening(folder, long, reads, options.rounds, report)
+        progress("steps")
+        costs = [asyncio.run(step_through(tape, steps)) for tape in (short, long)]
+    tell_steps(*costs, report)
+    return report
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def own_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--reads", type=int, default=100_000, help="of the long tape; default 100000")
+    parser.add_argument("--steps", type=int, default=20, help="that are timed at each place; default 20")
+
+
+PROGRAM = Program("replay", __doc__, measured, 3, own_options)

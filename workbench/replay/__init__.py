@@ -6,13 +6,13 @@ at step n is a prefix of each pane, going back is as cheap as going forward, and
 tape whose end has not arrived.
 
 player      the rows of a tape, recomputed from its lines
-source      what can be replayed, and where a player's lines come from (sources, lines, captures)
+source      what can be replayed, and where a player's lines come from (sources, lines)
 row index   something that looks at every row once, in slices, while the tape grows
 message     what a client has put together at any step
 channel     a text that goes through the panes in pieces, for those who search it
 link        which rows of the panes belong together
 timeline    the ways to a step, and the indexes over all of them
 playback    which step is shown at which time
-breakpoint  what a person waits for
+hit         a step at which a breakpoint, what a person waits for, comes true
 mark        a note of a person at a step
 """

@@ -23,7 +23,7 @@ from workbench.analysis.variants.script import Script, save_variant
 from workbench.breakpoints import Breakpoint, parse
 from workbench.errors import UserError
 from workbench.files import samples_dir
-from workbench.replay.breakpoints import Hit, hits, index_for, next_hit
+from workbench.replay.hits import Hit, hits, index_for, next_hit
 from workbench.replay.lines import LineSource
 from workbench.replay.marks import Mark, Marks, mark_at
 from workbench.replay.playback import Playback

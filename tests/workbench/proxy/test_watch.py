@@ -8,7 +8,7 @@ from tests.support.tapes import SAMPLES, as_message, sample
 from tests.support.tiers import some
 from workbench.breakpoints import parse
 from workbench.proxy.watch import Watch
-from workbench.replay.breakpoints import next_hit
+from workbench.replay.hits import next_hit
 from workbench.replay.player import Player
 from workbench.replay.timeline import Timeline
 from workbench.tape.recipe import Wishes, make_recipe

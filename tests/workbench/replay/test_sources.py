@@ -25,10 +25,19 @@ from transformer.findings import CATALOGUE
 from workbench.analysis.appraisal import appraise
 from workbench.errors import UserError
 from workbench.files import samples_dir
-from workbench.replay.captures import GAP, event_reads, memory_tape_of, rechunked, tokens
 from workbench.replay.lines import LineSource, MemoryTape, Tail
 from workbench.replay.player import Player
-from workbench.replay.sources import MALFORMED, Compose, Replayable, replayables_of
+from workbench.replay.sources import (
+    GAP,
+    MALFORMED,
+    Compose,
+    Replayable,
+    event_reads,
+    memory_tape_of,
+    rechunked,
+    replayables_of,
+    tokens,
+)
 from workbench.tape.format import dump_line, end_line, make_header, read_line, read_tape, sent_line
 from workbench.tape.inputs import Chunking, Input, load
 from workbench.tape.recipe import Wishes, make_recipe

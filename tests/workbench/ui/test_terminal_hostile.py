@@ -131,7 +131,7 @@ def marked_tape(library: Path, folder: Path) -> Path:
     return tape
 
 
-@pytest.mark.exhaustive  # quick: replay/test_marks.py, test_breakpoints.py
+@pytest.mark.exhaustive  # quick: replay/test_marks.py, test_hits.py
 def test_marks_breakpoints_and_names_of_folders(tmp_path: Path, library: Path):
     """What is told in passing quotes them: why running stopped, what is wrong with a breakpoint, where a file
     was written."""

@@ -265,7 +265,7 @@ BREAKPOINTS: dict[str, Callable[[Any], bool]] = {
 
 async def test_running_to_a_breakpoint():
     async with replaying(SAMPLE) as replay:
-        for text, wanted in some(BREAKPOINTS.items(), 3):  # replay/test_breakpoints.py has all
+        for text, wanted in some(BREAKPOINTS.items(), 3):  # replay/test_hits.py has all
             await replay.press("<", "b")
             await replay.type(text)
             await replay.press("c")
@@ -279,7 +279,7 @@ async def test_running_to_a_breakpoint():
             replay.screen.model.remove_breakpoint(0)
 
 
-@pytest.mark.exhaustive  # quick: replay/test_breakpoints.py; a run with a hit above
+@pytest.mark.exhaustive  # quick: replay/test_hits.py; a run with a hit above
 async def test_without_a_hit_it_runs_to_the_end():
     async with replaying(SAMPLE) as replay:
         await replay.press("c")

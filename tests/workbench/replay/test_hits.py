@@ -20,7 +20,7 @@ from tests.support.tiers import each_row, some
 from transformer import Delta, Finding, Transition
 from workbench.breakpoints import KINDS, WINDOW, parse
 from workbench.errors import UserError
-from workbench.replay.breakpoints import Hit, hits, next_hit
+from workbench.replay.hits import Hit, hits, next_hit
 from workbench.replay.player import Pane, Player
 from workbench.replay.timeline import Timeline
 from workbench.tape.format import dump_line, end_line, finding_line, read_line, sent_line, status_line
