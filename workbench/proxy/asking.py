@@ -5,6 +5,7 @@ answer that is held.
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,9 @@ import httpx
 from transformer.jsontext import dumps
 from workbench.errors import UserError
 from workbench.proxy.registration import Registration, registered
+
+# What is registered speaks plain HTTP. A client that is told nothing reads all certificates, for some 40 ms.
+_NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def find_running(library: Path, timeout: float = 1.0) -> Registration | None:
@@ -35,7 +39,11 @@ def status_of(registration: Registration, timeout: float = 1.0) -> dict[str, Any
     try:
         # Not through a proxy of the network: this one is on the same machine.
         answer = httpx.get(
-            f"{registration.control}/status", headers=headers, timeout=timeout, trust_env=False
+            f"{registration.control}/status",
+            headers=headers,
+            timeout=timeout,
+            trust_env=False,
+            verify=_NO_CERTIFICATES,
         )
         value = answer.json() if answer.status_code == httpx.codes.OK else None
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError):
@@ -55,7 +63,7 @@ _NOBODY = (
 async def health_of(url: str, token: str | None) -> Any:
     """What a proxy says about itself, upstreams and tapes included; None where it does not answer."""
     try:
-        async with httpx.AsyncClient(trust_env=False, timeout=10) as client:
+        async with httpx.AsyncClient(trust_env=False, verify=_NO_CERTIFICATES, timeout=10) as client:
             headers = {"x-workbench-token": token} if token else {}
             return (await client.get(url.removesuffix("/v1") + "/health", headers=headers)).json()
     except (httpx.HTTPError, ValueError):
@@ -111,7 +119,7 @@ class ProxyConnection:
     def __init__(self, proxy: Registration) -> None:
         self.proxy = proxy
         # Not through a proxy of the network: this one is on the same machine.
-        self._http = httpx.AsyncClient(trust_env=False, timeout=_SECONDS)
+        self._http = httpx.AsyncClient(trust_env=False, verify=_NO_CERTIFICATES, timeout=_SECONDS)
 
     async def __aenter__(self) -> Self:
         return self
@@ -192,7 +200,7 @@ async def resend(library: Path, wish: Resend) -> Sent:
 
 async def _ask(proxy: Registration, wish: Resend) -> httpx.Response:
     # Not through a proxy of the network: this one is on the same machine.
-    async with httpx.AsyncClient(trust_env=False, timeout=_SECONDS) as client:
+    async with httpx.AsyncClient(trust_env=False, verify=_NO_CERTIFICATES, timeout=_SECONDS) as client:
         return await client.post(
             f"{proxy.control}/resend",
             content=dumps(wish.as_json()),
