@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from codecs import BOM_UTF8
+from collections.abc import Mapping
 from datetime import datetime
 from typing import IO, Any, Literal
 
@@ -48,6 +49,10 @@ def visible_text(text: str) -> str:
 def is_visible(text: str) -> bool:
     """Whether JSON holds this text as it is: no character of it would be escaped beyond what JSON demands."""
     return _IN_JSON.search(text) is None
+
+
+# What stands before the sentence of a verdict or a finding, by its level.
+SIGNS: Mapping[str, str] = {"error": "✖", "warning": "▲", "info": "●", "good": "✔", "running": "◌"}
 
 
 def counted(number: int, noun: str) -> str:

@@ -153,9 +153,6 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-SIGNS: Mapping[str, str] = {"error": "✖", "warning": "▲", "info": "●", "good": "✔", "running": "◌"}
-
-
 class Kind(StrEnum):
     """Also the words of the filter `verdict:`."""
 

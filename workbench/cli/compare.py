@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator, Sequence
 
 from workbench.analysis.compare import Aligned, Comparison, Section, compare
-from workbench.analysis.verdicts import SIGNS
 from workbench.cli.output import Painted, on_terminal, write_painted
 from workbench.config.reading import read_settings
 from workbench.config.settings import Flags
@@ -16,6 +15,7 @@ from workbench.library.query import tape_of
 from workbench.replay.player import Player
 from workbench.replay.sources import replayables_of
 from workbench.tape.recipe import Wishes, known_dialect, read_switches
+from workbench.text import SIGNS
 
 _FOREVER = 1e9
 _CONTEXT = 3

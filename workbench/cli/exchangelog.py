@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import IO, Any
 
-from workbench.analysis.verdicts import SIGNS, Verdict, facts_of_row, verdict
+from workbench.analysis.verdicts import Verdict, facts_of_row, verdict
 from workbench.errors import UserError
 from workbench.library.summary import COLUMNS, Row
-from workbench.text import counted, json_text, say, visible_line
+from workbench.text import SIGNS, counted, json_text, say, visible_line
 
 _MOST = 10_000  # exchanges that wait to be written
 _CLOSE = 2.0  # seconds for the last of them

@@ -20,7 +20,7 @@ from rich.cells import cell_len, set_cell_size
 from transformer.findings import CATALOGUE
 from workbench.analysis.filters import Filter as Condition
 from workbench.analysis.filters import FilterError, fits_exchange, parse
-from workbench.analysis.verdicts import SIGNS, Verdict, facts_of_row, verdict
+from workbench.analysis.verdicts import Verdict, facts_of_row, verdict
 from workbench.cli.choices import State
 from workbench.cli.output import Painted, write, write_painted
 from workbench.config.reading import read_settings
@@ -30,7 +30,7 @@ from workbench.library.index import fill_in, rebuild
 from workbench.library.query import Filter, Library, parse_moment
 from workbench.library.summary import Level, Row
 from workbench.library.tapefiles import TAPES
-from workbench.text import json_text, say, visible_line
+from workbench.text import SIGNS, json_text, say, visible_line
 
 
 def library_list(

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 
 from workbench.analysis.appraisal import appraise
-from workbench.analysis.verdicts import SIGNS
 from workbench.cli.columns import columns
 from workbench.cli.output import Painted, on_terminal, write, write_painted
 from workbench.cli.transform import wishes_of
@@ -16,7 +15,7 @@ from workbench.replay.lines import LineSource
 from workbench.replay.sources import STANDARD_INPUT, Appraisal, Compose, Replayable, replayables_of
 from workbench.replay.timeline import Timeline
 from workbench.tape.inputs import Chunking, Kind
-from workbench.text import say, visible_line
+from workbench.text import SIGNS, say, visible_line
 
 _TERMINAL = "/dev/tty"
 _FOREVER = 1e9

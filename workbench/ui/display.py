@@ -20,8 +20,7 @@ from textual.content import Content
 from textual.filter import LineFilter
 from textual.strip import Strip
 
-from workbench.analysis.verdicts import SIGNS
-from workbench.text import visible_line, visible_text
+from workbench.text import SIGNS, visible_line, visible_text
 
 Pieces: TypeAlias = list[tuple[str, str]]  # a row: text, and the name of its look
 

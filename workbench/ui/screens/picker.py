@@ -22,9 +22,8 @@ from textual.strip import Strip
 from textual.widgets import Input, Static
 
 from workbench.analysis.appraisal import SMALL, Appraiser
-from workbench.analysis.verdicts import SIGNS
 from workbench.replay.sources import Replayable
-from workbench.text import counted
+from workbench.text import SIGNS, counted
 from workbench.ui.display import Pieces, content
 from workbench.ui.screens.view import HelpScreen
 from workbench.ui.widgets.bars import KeyBar, PromptBar, Question

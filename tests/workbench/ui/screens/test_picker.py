@@ -14,12 +14,12 @@ from tests.support.streams import sse, stream_of
 from tests.support.tiers import only_exhaustive
 from tests.support.views import HOSTILE, ViewApp, run, shown, write_tape
 from workbench.analysis.appraisal import SMALL, appraise
-from workbench.analysis.verdicts import SIGNS
 from workbench.files import samples_dir
 from workbench.replay.lines import LineSource
 from workbench.replay.sources import Replayable, replayables_of
 from workbench.tape.format import make_header
 from workbench.tape.recipe import Wishes
+from workbench.text import SIGNS
 from workbench.ui.screens.picker import PROBLEMS, Kind, PickerScreen, ReplayableList
 from workbench.ui.screens.view import HelpScreen
 from workbench.ui.widgets.rowpane import RowPane
