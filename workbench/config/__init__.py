@@ -2,6 +2,5 @@
 
 kind    how values of one kind are read and shown, and what is wanted when one does not fit
 key     one thing that can be configured; the settings hold a value for each (settings)
-report  all of them as text: what is in effect, and a new file with everything explained
 origin  where a value came from: a flag, a variable, the file, a default
 """

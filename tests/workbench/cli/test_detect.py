@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.tiers import some
-from workbench.analysis.detection import Certainty, detect
-from workbench.cli.detect import detect_files
+from workbench.cli.detect import Certainty, detect, detect_files
 from workbench.files import samples_dir
 from workbench.tape.inputs import load
 from workbench.tape.recipe import Wishes

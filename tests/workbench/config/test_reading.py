@@ -10,8 +10,8 @@ import pytest
 
 from tests.support.tiers import each_row
 from transformer import Policy
+from workbench.cli.config import rows
 from workbench.config.reading import read_settings
-from workbench.config.report import rows
 from workbench.config.settings import PLAIN, PROMPTS, UPSTREAM, Flags, Settings, Upstream
 from workbench.errors import UserError
 
