@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.analysis.sessions import Link, Trouble, Turn, chain, turn_of
-from workbench.cli.output import Painted, write, write_painted
+from workbench.cli.printing import Painted, write, write_painted
 from workbench.errors import UserError
 from workbench.library.query import Filter, Library, parse_moment
 from workbench.library.summary import Row, started_of

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from workbench.analysis.compare import Aligned, Comparison, Section, compare
-from workbench.cli.output import Painted, on_terminal, write_painted
+from workbench.cli.printing import Painted, on_terminal, write_painted
 from workbench.config.reading import read_settings
 from workbench.config.settings import Flags
 from workbench.errors import UserError

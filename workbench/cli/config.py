@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.output import Painted, write, write_painted
+from workbench.cli.printing import Painted, write, write_painted
 from workbench.config.kinds import BODY, nearest
 from workbench.config.reading import VARIABLE, config_file, read_settings
 from workbench.config.settings import CHOSEN, PLAIN, PREFIX, PROMPTS, UPSTREAM, Flags, Key, Settings, Upstream

@@ -25,7 +25,7 @@ from workbench.cli.clients import (
     codex_table,
 )
 from workbench.cli.jsonfile import JsoncError, Rewriting, merge, read_if_there
-from workbench.cli.output import painted_json, write, write_painted
+from workbench.cli.printing import painted_json, write, write_painted
 from workbench.config.reading import read_settings
 from workbench.config.settings import UPSTREAM, Settings, client_url
 from workbench.errors import UserError

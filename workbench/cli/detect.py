@@ -15,7 +15,7 @@ from transformer.answer.review import observed
 from transformer.dialects import DIALECTS
 from transformer.parser.machine import Dialect
 from transformer.records import Effect, Record, Transition
-from workbench.cli.output import write
+from workbench.cli.printing import write
 from workbench.cli.transform import wishes_of
 from workbench.tape.inputs import Input, Kind, convert, load
 from workbench.tape.recipe import Wishes, make_recipe

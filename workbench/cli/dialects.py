@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from transformer.dialects import DIALECTS, find_dialect
 from transformer.parser.machine import Dialect, Rule
-from workbench.cli.output import write
+from workbench.cli.printing import write
 from workbench.errors import UserError
 from workbench.tape.recipe import known_dialect
 

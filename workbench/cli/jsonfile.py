@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from workbench.cli.output import Painted, painted_difference
+from workbench.cli.printing import Painted, painted_difference
 from workbench.errors import UserError
 from workbench.files import PRIVATE, replace_file
 

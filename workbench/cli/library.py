@@ -22,7 +22,7 @@ from workbench.analysis.filters import Filter as Condition
 from workbench.analysis.filters import FilterError, fits_exchange, parse
 from workbench.analysis.verdicts import Verdict, facts_of_row, verdict
 from workbench.cli.choices import State
-from workbench.cli.output import Painted, write, write_painted
+from workbench.cli.printing import Painted, write, write_painted
 from workbench.config.reading import read_settings
 from workbench.config.settings import Flags
 from workbench.errors import UserError

@@ -107,7 +107,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from workbench.cli.output import write
+        from workbench.cli.printing import write
 
         write(f"workbench {__version__}\n".encode())
         raise typer.Exit
@@ -151,7 +151,7 @@ def workbench(
     `workbench demo` shows it without a model.
     """
     if context.invoked_subcommand is None:
-        from workbench.cli.output import on_terminal, write
+        from workbench.cli.printing import on_terminal, write
         from workbench.cli.serve import ui
         from workbench.config.settings import Flags
 

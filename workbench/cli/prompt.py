@@ -12,7 +12,7 @@ from transformer.request.prompt import BUILTIN_TEMPLATES
 from transformer.request.request import transform_request
 from workbench.analysis.requests import CHARACTERS_A_TOKEN, Cost, system_text, tool_costs
 from workbench.cli.choices import Show
-from workbench.cli.output import (
+from workbench.cli.printing import (
     COLOURS,
     Painted,
     difference,

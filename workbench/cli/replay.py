@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from workbench.analysis.appraisal import appraise
 from workbench.cli.columns import columns
-from workbench.cli.output import Painted, on_terminal, write, write_painted
+from workbench.cli.printing import Painted, on_terminal, write, write_painted
 from workbench.cli.transform import wishes_of
 from workbench.errors import UserError
 from workbench.replay.lines import LineSource

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from workbench.breakpoints import parse
 from workbench.cli.exchangelog import ExchangeLog
-from workbench.cli.output import on_terminal, write
+from workbench.cli.printing import on_terminal, write
 from workbench.config.reading import read_settings
 from workbench.config.settings import Flags, Settings
 from workbench.errors import UserError
@@ -29,9 +29,12 @@ class LogOptions:
     as_json: bool = False
 
 
+_USUAL = LogOptions()
+
+
 def serve(
     flags: Flags,
-    log: LogOptions = LogOptions(),  # noqa: B008 - it is frozen
+    log: LogOptions = _USUAL,
     breakpoints: Sequence[str] = (),
     workers: int = 1,
 ) -> int:

@@ -10,7 +10,7 @@ from transformer.answer.observations import Observation
 from transformer.answer.review import observed
 from transformer.records import Finding, Record, Span, Transition
 from workbench.cli.choices import Out
-from workbench.cli.output import COLOURS, write
+from workbench.cli.printing import COLOURS, write
 from workbench.tape.inputs import Chunking, Kind, Result, convert, load, read_json
 from workbench.tape.recipe import Recipe, Wishes, make_recipe, read_switches, read_tools
 from workbench.text import json_text, say

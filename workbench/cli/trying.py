@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from workbench.analysis.filters import FilterError, fits_exchange, parse
-from workbench.cli.output import write
+from workbench.cli.printing import write
 from workbench.config.reading import read_settings
 from workbench.config.settings import Flags, Settings
 from workbench.demo.unreliable import UnreliableModel, answer_on, asked_last
