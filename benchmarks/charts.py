@@ -76,7 +76,7 @@ def _bars(chart: Bars, x: int, y: int) -> list[str]:
         value, row = chart.values[name], top + at * (_BAR + _SPACE)
         clipped = value * scale > room + 0.5
         width = min(room, max(1.5, value * scale))
-        colour = _OURS if name == chart.marked else _OTHERS
+        colour = _OURS if chart.marked in (name, "") else _OTHERS
         bold = name == chart.marked
         parts.append(_text(left - 8, row + 12, _cut(name, left - x - 8, 12), anchor="end", bold=bold))
         parts.append(
@@ -94,8 +94,8 @@ def _bars(chart: Bars, x: int, y: int) -> list[str]:
 def _longest(chart: Bars) -> float:
     """Where the axis ends. What is much longer than the goal and than the bar in question is cut off."""
     values = list(chart.values.values())
-    if chart.goal is None:
-        return max(values)
+    if chart.goal is None or not chart.marked:
+        return max(*values, (chart.goal or 0.0) * 1.05)
     most = max(chart.goal, chart.values.get(chart.marked, 0.0)) * _CLIP
     return max(min(max(values), most), chart.goal * 1.05)
 

@@ -19,16 +19,14 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)
-
-from benchmarks import opening  # noqa: E402
-from benchmarks.request import request  # noqa: E402
-from benchmarks.transformer import WRITE, answer, events, measured, value  # noqa: E402
-from tests.support.cost import calls_made  # noqa: E402
-from transformer import StreamTransformer, transform_request  # noqa: E402
-from workbench.replay.lines import Tail  # noqa: E402
-from workbench.ui.widgets.exchanges import Catalogue  # noqa: E402
+from benchmarks import opening
+from benchmarks.report import ROOT, Bars, Program, Report, Table
+from benchmarks.request import request
+from benchmarks.transformer import WRITE, answer, events, measured, value
+from tests.support.cost import calls_made
+from transformer import StreamTransformer, transform_request
+from workbench.replay.lines import Tail
+from workbench.ui.widgets.exchanges import Catalogue
 
 BUDGET = ROOT / "benchmarks" / "budget.json"
 _DELTAS = 200
@@ -120,21 +118,30 @@ def _feeding(dialect: str, before: list[bytes], reads: list[bytes]) -> Callable[
     return work
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--write", action="store_true", help="make this the budget")
-    options = parser.parse_args()
+def compared(options: argparse.Namespace) -> Report:
     found = counted()
-    for name, counts in found.items():
-        print(f"{name:18}", "   ".join(f"{what} {count:g}" for what, count in counts.items()))
     if options.write:
         BUDGET.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     problems = over_budget(found, json.loads(BUDGET.read_text(encoding="utf-8")))
-    print("\n".join(problems) or "within the budget")
-    return int(bool(problems))
+    report = Report(
+        "How many functions are called, and objects kept, for a delta, a request, a tape and a list"
+    )
+    dialects = measured()
+    heads = list(found[dialects[0]])
+    rows = [[name, *(f"{found[name][what]:g}" for what in heads)] for name in dialects]
+    report.tables.append(Table("The transformer", ["dialect", *heads], rows))
+    others = [(f"{name}: {what}", f"{count:g}") for name, counts in found.items() if name not in dialects
+              for what, count in counts.items()]  # fmt: skip
+    report.tables.append(Table("The rest", ("", "count"), others))
+    report.charts += [Bars(what, "", {name: found[name][what] for name in dialects}) for what in heads]
+    report.add("counts above the budget", len(problems), goal=0)
+    report.notes += problems
+    report.data = found
+    return report
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def own_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--write", action="store_true", help="make this the budget")
+
+
+PROGRAM = Program("counts", __doc__, compared, options=own_options)

@@ -1,13 +1,12 @@
 """Answers that no model should write: is every one of them converted to what a strict client can read?
 
-    python benchmarks/fuzz.py [--seed 1] [--answers 2000] [--seconds 60] [--dialect qwen3-coder]
+    python -m benchmarks fuzz [--seed 1] [--answers 2000] [--seconds 60] [--dialect qwen3-coder]
 
 An answer is made of the words of a dialect's samples: some of them deleted, doubled, swapped or taken from
 another dialect, then cut into deltas and reads at random, and converted with switches set at random. For each
 one: a strict client can read it, every cut gives the same, an answer that does not stream too, calls can be
 used or a finding says that they cannot, no character is unaccounted for, and where the connection breaks the
-client is told. The same seed makes the same answers; a failure prints the one line that repeats it. Exit code
-1 when there was one.
+client is told. The same seed makes the same answers; a failure prints the one line that repeats it.
 """
 
 from __future__ import annotations
@@ -16,21 +15,16 @@ import argparse
 import json
 import random
 import re
-import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-# A benchmark beside this one has the name of the package and would hide it.
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)
-
-from tests.support.client import Result, message_result, result  # noqa: E402
-from tests.support.streams import META, chunk, message, numbered, sse, tool, upstream_events  # noqa: E402
-from transformer import DIALECTS, Finding, Policy, StreamTransformer, transform_message  # noqa: E402
-from transformer.policy import CHOICES  # noqa: E402
-from workbench.tape.format import read_tape  # noqa: E402
+from benchmarks.report import ROOT, Program, Report
+from tests.support.client import Result, message_result, result
+from tests.support.streams import META, chunk, message, numbered, sse, tool, upstream_events
+from transformer import DIALECTS, Finding, Policy, StreamTransformer, transform_message
+from transformer.policy import CHOICES
+from workbench.tape.format import read_tape
 
 TOOLS = [
     tool("read_file", {"path": {"type": "string"}}),
@@ -233,32 +227,31 @@ def run(dialects: list[str], seed: int, answers: int, seconds: float) -> tuple[i
             trial(known[dialect], key).check()
         except Exception as error:
             said = f"{type(error).__name__}: {str(error)[:200]}"
-            failures.append(f"{said} (python benchmarks/fuzz.py --only {key})")
+            failures.append(f"{said} (python -m benchmarks fuzz --only {key})")
         done += 1
     return done, failures
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def tried(options: argparse.Namespace) -> Report:
+    if options.only:
+        one = trial(makers()[options.only.split("/")[1]], options.only)
+        print(one.policy.said(), repr(one.text), sep="\n")
+        one.check()
+        raise SystemExit(0)
+    answers = options.answers // 10 if options.quick else options.answers
+    done, failures = run(options.dialect or list(DIALECTS), options.seed, answers, options.seconds)
+    report = Report("Answers that no model should write, converted to what a strict client can read")
+    report.add("answers that were converted wrongly", len(failures), goal=0)
+    report.notes += [*failures, f"{done} answers, {len(failures)} failures"]
+    return report
+
+
+def own_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--answers", type=int, default=2000)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--dialect", choices=list(DIALECTS), action="append")
     parser.add_argument("--only", metavar="SEED/DIALECT/NUMBER", help="one answer again, with its text")
-    given = parser.parse_args()
-    if given.only:
-        one = trial(makers()[given.only.split("/")[1]], given.only)
-        print(one.policy.said(), repr(one.text), sep="\n")
-        one.check()
-        return 0
-    done, failures = run(given.dialect or list(DIALECTS), given.seed, given.answers, given.seconds)
-    if failures:
-        print(*failures, sep="\n")
-    print(f"{done} answers, {len(failures)} failures")
-    return 1 if failures else 0
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+PROGRAM = Program("fuzz", __doc__, tried, options=own_options)

@@ -1,6 +1,6 @@
 """What the screen costs in processor seconds: tapes and lists that are opened, a key that changes the pane.
 
-    python -m benchmarks opening (python -m benchmarks ui begins with it)
+    python -m benchmarks opening [--rounds 3]
 
 Each is measured in a process of its own, with the real application without a terminal: a tape of 22 MB, one
 of 100 000 reads, a library of 5 000 exchanges, and a tab between panes. Beside a tape stands what reading
@@ -9,6 +9,7 @@ its file takes and what the transformer alone takes for its bytes: what is more 
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import resource
 import subprocess
@@ -16,16 +17,15 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 from time import perf_counter, process_time
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)
-
-from benchmarks.load import event  # noqa: E402
-from benchmarks.transformer import WRITE  # noqa: E402
-from transformer import StreamTransformer  # noqa: E402
-from workbench.library.index import rebuild  # noqa: E402
-from workbench.tape.format import (  # noqa: E402
+from benchmarks.load import event
+from benchmarks.report import ROOT, Bars, Program, Report, Table, number, progress
+from benchmarks.transformer import WRITE
+from transformer import StreamTransformer
+from workbench.library.index import rebuild
+from workbench.tape.format import (
     TapeReader,
     dump_line,
     end_line,
@@ -34,9 +34,9 @@ from workbench.tape.format import (  # noqa: E402
     sent_line,
     status_line,
 )
-from workbench.tape.recipe import Wishes, make_recipe  # noqa: E402
-from workbench.ui.app import WorkbenchApp  # noqa: E402
-from workbench.ui.screens.stream import StreamScreen  # noqa: E402
+from workbench.tape.recipe import Wishes, make_recipe
+from workbench.ui.app import WorkbenchApp
+from workbench.ui.screens.stream import StreamScreen
 
 SIZE = (200, 50)
 TAPE = 22_000_000  # bytes
@@ -91,17 +91,17 @@ def write_exchanges(library: Path, count: int) -> None:
     """Short ones, twenty to a session."""
     folder = library / "tapes" / "2026-11-16"
     folder.mkdir(parents=True)
-    for number in range(count):
+    for at in range(count):
         header = make_header(
-            "made for a benchmark", "roo-xml", started=1_790_000_000.0 + number, ids="x", now=0, model="m",
-            kind="chat", stream=True, session=f"s{number // 20}",
+            "made for a benchmark", "roo-xml", started=1_790_000_000.0 + at, ids="x", now=0, model="m",
+            kind="chat", stream=True, session=f"s{at // 20}",
         )  # fmt: skip
         lines = (
             status_line(0.1, "upstream", 200), read_line(0.2, event("Hello")), sent_line(0.2, event("Hello")),
             end_line(0.3, "done", reads=1),
         )  # fmt: skip
         tape = dump_line(header) + b"".join(dump_line(line) for line in lines)
-        (folder / f"{number:06}.jsonl").write_bytes(tape)
+        (folder / f"{at:06}.jsonl").write_bytes(tape)
     rebuild(library)
 
 
@@ -201,7 +201,11 @@ def _memory() -> int:
 def _apart(name: str, path: Path) -> list[float]:
     """What one of the functions above prints."""
     done = subprocess.run(
-        [sys.executable, __file__, name, str(path)], check=True, capture_output=True, text=True, cwd=ROOT
+        [sys.executable, "-m", "benchmarks.opening", name, str(path)],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
     )
     return [float(number) for number in done.stdout.split()]
 
@@ -209,48 +213,73 @@ def _apart(name: str, path: Path) -> list[float]:
 # -- the figures
 
 
-def of_tape(folder: Path, name: str, pieces: Iterator[str], **until: int) -> bool:
-    path = folder / name / "tapes" / "2026-11-16" / "000001.jsonl"
-    write_tape(path, pieces, **until)
-    rebuild(folder / name)
-    (read,), (alone,) = _apart("read_alone", path), _apart("transform_alone", path)
-    first, used, rows, memory = _apart("open_tape", folder / name)
-    each = used / rows * 100_000
-    print(
-        f"{name}: {path.stat().st_size / 1e6:.0f} MB, {rows:,.0f} rows, the first after {first:.2f} s\n"
-        f"  processor time {used:.1f} s, {each:.1f} s for 100 000 rows; memory {memory:.0f} MB\n"
-        f"  reading the file alone {read:.1f} s, the transformer alone {alone:.1f} s: the screen takes "
-        f"{used / (read + alone):.1f} times both",
-        flush=True,
-    )
-    return first < FIRST and used < TAPE_DONE and each < ROWS_DONE
+class Tape:
+    """One that is opened again in each round."""
+
+    def __init__(self, folder: Path, name: str, pieces: Iterator[str], **until: int) -> None:
+        self.name = name
+        self.library = folder / name
+        self._path = self.library / "tapes" / "2026-11-16" / "000001.jsonl"
+        write_tape(self._path, pieces, **until)
+        rebuild(self.library)
+        self._rounds: list[list[float]] = []
+
+    def round(self) -> None:
+        alone = [*_apart("read_alone", self._path), *_apart("transform_alone", self._path)]
+        self._rounds.append(alone + _apart("open_tape", self.library))
+
+    def tell(self, report: Report) -> tuple[str, ...]:
+        """Its row of the table; what is judged goes into the report."""
+        read, alone, first, used, rows, memory = (
+            median(column) for column in zip(*self._rounds, strict=True)
+        )
+        size, each = self._path.stat().st_size / 1e6, used / rows * 100_000
+        report.add(f"{self.name}: first rows", first, "s", goal=FIRST)
+        report.add(f"{self.name}: all rows", used, "s CPU", goal=TAPE_DONE)
+        report.add(f"{self.name}: 100 000 rows", each, "s CPU", goal=ROWS_DONE)
+        parts = {"its file read": read, "transformer alone": alone, "on the screen": used}
+        report.charts.append(
+            Bars(f"{self.name}, all of it", "s CPU", parts, TAPE_DONE, marked="on the screen")
+        )
+        times = used / (read + alone)
+        return self.name, f"{rows:,.0f}", *map(number, (size, read, alone, used, times, memory))
 
 
-def main() -> int:
+def measured(options: argparse.Namespace) -> Report:
+    part = 10 if options.quick else 1
+    report = Report("What the screen costs when something is opened")
     with tempfile.TemporaryDirectory(prefix="workbench-bench.") as name:
         folder = Path(name)
-        good = [
-            of_tape(folder, "a file that is written", long_value(), size=TAPE),
-            of_tape(folder, "words", words(), reads=READS),
+        tapes = [
+            Tape(folder, "a file that is written", long_value(), size=TAPE // part),
+            Tape(folder, "words", words(), reads=READS // part),
         ]
-        row, tab = _apart("switch_panes", folder / "words")
-        write_exchanges(folder / "many", EXCHANGES)
-        (opened,) = _apart("open_list", folder / "many")
-    print(f"{EXCHANGES:,} exchanges: open after {opened:.2f} s of processor time")
-    print(f"another row: {row * 1000:.0f} ms of processor time; another pane: {tab * 1000:.0f} ms")
-    good += [opened < LIST_OPEN, tab <= TAB]
-    print(
-        f"wanted: first rows within {FIRST} s, {TAPE / 1e6:.0f} MB in {TAPE_DONE:.0f} s, 100 000 rows in "
-        f"{ROWS_DONE:.0f} s, {EXCHANGES:,} exchanges in {LIST_OPEN:.0f} s, a pane in {TAB * 1000:.0f} ms"
+        exchanges = EXCHANGES // part
+        write_exchanges(folder / "many", exchanges)
+        keys, opened = [], []
+        for at in range(options.rounds):
+            progress(f"round {at + 1} of {options.rounds}")
+            for tape in tapes:
+                tape.round()
+            keys.append(_apart("switch_panes", tapes[1].library))
+            opened += _apart("open_list", folder / "many")
+        rows = [tape.tell(report) for tape in tapes]
+    head = ("a tape", "rows", "MB", "its file read", "transformer", "on the screen", "× both", "MB of memory")
+    report.tables.append(Table("Tapes, in seconds of the processor", head, rows))
+    row, tab = (median(column) for column in zip(*keys, strict=True))
+    report.add(f"a list of {exchanges:,} exchanges", median(opened), "s CPU", goal=LIST_OPEN)
+    report.add("a key that selects another row", row * 1000, "ms CPU")
+    report.add("a key that goes to another pane", tab * 1000, "ms CPU", goal=TAB * 1000)
+    report.charts.append(
+        Bars(f"A list of {exchanges:,} exchanges", "s CPU", {"measured": median(opened)}, LIST_OPEN)
     )
-    print("reached" if all(good) else "NOT REACHED")
-    return int(not all(good))
+    both = {"another row": row * 1000, "another pane": tab * 1000}
+    report.charts.append(Bars("A key", "ms CPU", both, TAB * 1000, marked="another pane"))
+    return report
 
 
+PROGRAM = Program("opening", __doc__, measured, 3)
 _APART = {one.__name__: one for one in (read_alone, transform_alone, open_tape, open_list, switch_panes)}
 
 if __name__ == "__main__":
-    if len(sys.argv) > 2:
-        _APART[sys.argv[1]](Path(sys.argv[2]))
-    else:
-        sys.exit(main())
+    _APART[sys.argv[1]](Path(sys.argv[2]))

@@ -52,7 +52,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """A chart: one bar for each name. `marked` is the one that the chart is about."""
+    """A chart: one bar for each name. `marked` is the one that the chart is about; none: all are."""
 
     title: str
     unit: str
@@ -109,7 +109,7 @@ class Report:
 def number(value: float) -> str:
     """As many digits as can be relied on."""
     size = abs(value)
-    if size >= 100:
+    if isinstance(value, int) or size >= 100:
         return f"{value:,.0f}"
     if size >= 10:
         return f"{value:.1f}"

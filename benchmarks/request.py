@@ -1,29 +1,28 @@
 """What a request costs on its way up: one like OpenCode's, again and again, as a session sends it.
 
-    python benchmarks/request.py [rounds]
+    python -m benchmarks request [--rounds 5]
 
 11 tools with about 21 KB of schemas, a system message of 16 KB, a history of 12 turns with calls and results.
-The goal is 2 ms for each request of a session; the tools are rendered once, and every later turn finds them.
+The goal is 2 ms for each request of a session but its first: the tools are rendered once, and every later
+turn finds them. A round is a session with calls of its own, so nothing is remembered from another one.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
-from pathlib import Path
 from statistics import median, quantiles
 from time import process_time
 from typing import Any
 
-# A benchmark beside this one has the name of the package and would hide it.
-sys.path[0] = str(Path(__file__).resolve().parent.parent)
-
-from transformer import transform_request  # noqa: E402
-from transformer.request import prompt  # noqa: E402
+from benchmarks.report import Bars, Program, Report, Table, number, progress
+from transformer import transform_request
+from transformer.request import prompt
 
 GOAL_MS = 2.0
-SESSIONS = 5
 TURNS = 12
+REPEATS = 500
+DIALECTS = ("roo-xml", "qwen3-coder", "kimi-k2")
 SENTENCE = "Use this when the task asks for it, and read the result before you go on to the next step. "
 
 
@@ -89,34 +88,6 @@ def request(turns: int, session: int = 0) -> dict[str, Any]:
     }
 
 
-def main(rounds: int) -> int:
-    body = request(TURNS)
-    sizes = len(json.dumps(body["tools"])), len(body["messages"][0]["content"]), len(json.dumps(body))
-    print(f"{len(body['tools'])} tools, {sizes[0]} bytes; system {sizes[1]}; body {sizes[2]}; {TURNS} turns")
-    # As a session goes: each request arrives as new objects and has one turn more than the one before.
-    sessions = [[json.dumps(request(turn, n)) for turn in range(TURNS + 1)] for n in range(SESSIONS)]
-    worst = 0.0
-    for dialect in ("roo-xml", "qwen3-coder", "kimi-k2"):
-        first = timed(json.loads(sessions[0][0]), dialect)
-        rendered = prompt.renderings()
-        # The calls of each session are new, so nothing of a turn is remembered from another session; the
-        # least of a turn's times is what it costs, the rest is what else the machine did meanwhile.
-        times = [[timed(json.loads(body), dialect) for body in session[1:]] for session in sessions]
-        grown = [min(turn) for turn in zip(*times, strict=True)]
-        again = [timed(json.loads(sessions[0][-1]), dialect) for _ in range(rounds)]
-        assert prompt.renderings() == rendered, "unchanged tools were rendered again"
-        slow = quantiles(again, n=100)[98]
-        worst = max(worst, slow, *grown)
-        print(
-            f"{dialect:12} first {first:6.2f} ms   a new turn at most {max(grown):5.2f} ms   "
-            f"repeated: median {median(again):5.3f} ms, p99 {slow:5.3f} ms"
-        )
-    print(
-        f"goal {GOAL_MS} ms for every request but a session's first: {'met' if worst < GOAL_MS else 'MISSED'}"
-    )
-    return int(worst >= GOAL_MS)
-
-
 def timed(body: dict[str, Any], dialect: str) -> float:
     """Milliseconds of processor time: what else the machine does meanwhile is not our business."""
     start = process_time()
@@ -124,5 +95,36 @@ def timed(body: dict[str, Any], dialect: str) -> float:
     return (process_time() - start) * 1000
 
 
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 500))
+def measured(options: argparse.Namespace) -> Report:
+    body = request(TURNS)
+    sizes = len(json.dumps(body["tools"])), len(body["messages"][0]["content"]), len(json.dumps(body))
+    report = Report("What a request costs on its way up")
+    report.notes.append(
+        f"{len(body['tools'])} tools of {sizes[0]:,} bytes, a system message of {sizes[1]:,}, {TURNS} turns, "
+        f"{sizes[2]:,} bytes in all"
+    )
+    # As a session goes: each request arrives as new objects and has one turn more than the one before.
+    sessions = [[json.dumps(request(turn, at)) for turn in range(TURNS + 1)] for at in range(options.rounds)]
+    rows = []
+    for dialect in DIALECTS:
+        progress(dialect)
+        first = timed(json.loads(sessions[0][0]), dialect)
+        rendered = prompt.renderings()
+        # The least of a turn's times is what it costs, the rest is what else the machine did meanwhile.
+        times = [[timed(json.loads(one), dialect) for one in session[1:]] for session in sessions]
+        grown = [min(turn) for turn in zip(*times, strict=True)]
+        repeats = REPEATS // 10 if options.quick else REPEATS
+        again = [timed(json.loads(sessions[0][-1]), dialect) for _ in range(repeats)]
+        assert prompt.renderings() == rendered, "unchanged tools were rendered again"
+        slow = quantiles(again, n=100)[98]
+        report.add(f"{dialect}: a new turn, at most", max(grown), "ms", goal=GOAL_MS)
+        report.add(f"{dialect}: the same again, p99", slow, "ms", goal=GOAL_MS)
+        rows.append((dialect, *map(number, (first, max(grown), median(again), slow))))
+        values = {"new turn, at most": max(grown), "again, median": median(again), "again, p99": slow}
+        report.charts.append(Bars(dialect, "ms CPU", values, GOAL_MS))
+    head = ("ms CPU", "the first", "a new turn, at most", "again, median", "again, p99")
+    report.tables.append(Table("A request of a session", head, rows))
+    return report
+
+
+PROGRAM = Program("request", __doc__, measured, 5)

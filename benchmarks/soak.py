@@ -1,10 +1,10 @@
 """A long time of mixed traffic through a real `workbench serve`: is memory flat, is everything given back?
 
-    python benchmarks/soak.py [--minutes 10] [--clients 12]
+    python -m benchmarks soak [--minutes 10] [--clients 12]
 
 Good, malformed, cut, reset, stalled and abandoned streams, big values, slow clients, many at once, in three
-dialects. Samples the proxy's memory and descriptors, then opens every tape. Exit code 1 when something is
-wrong. Everything is on loopback, and the traffic is bounded by pauses between the exchanges.
+dialects. Samples the proxy's memory and descriptors, then opens every tape. Everything is on loopback, and
+the traffic is bounded by pauses between the exchanges.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import random
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -22,13 +21,10 @@ from statistics import median
 
 import aiohttp
 
-# A benchmark beside this one has the name of the package and would hide it.
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)
-
-from benchmarks.traffic import DIALECTS, KINDS, exchange, script  # noqa: E402
-from tests.support.proxies import Proxy, running_proxy  # noqa: E402
-from tests.support.upstream.server import ScriptedUpstream  # noqa: E402
+from benchmarks.report import Lines, Program, Report, Table, progress
+from benchmarks.traffic import DIALECTS, KINDS, exchange, script
+from tests.support.proxies import Proxy, running_proxy
+from tests.support.upstream.server import ScriptedUpstream
 
 PAUSE = 0.5  # seconds, at most, between two exchanges of a client
 BURST = 20  # exchanges at once, now and then
@@ -64,22 +60,16 @@ class Soak:
         self.done[name] += 1
         if trouble:
             self.wrong.append(trouble)
-            print(f"wrong: {trouble}", flush=True)
 
-    async def watch(self, every: float) -> None:
-        """A sample a second, a line of the table now and then."""
-        began = shown = time.monotonic()
-        print(f"{'minutes':>8}{'exchanges':>11}{'wrong':>7}{'MB':>8}{'descriptors':>13}")
+    async def watch(self) -> None:
+        """A sample a second."""
         while (now := time.monotonic()) < self.ends:
             self.memory.append(resident(self.proxy.process.pid))
             self.descriptors.append(open_files(self.proxy.process.pid))
-            if now - shown >= every:
-                shown = now
-                print(
-                    f"{(now - began) / 60:8.1f}{self.done.total():11}{len(self.wrong):7}"
-                    f"{self.memory[-1]:8.1f}{self.descriptors[-1]:13}",
-                    flush=True,
-                )
+            progress(
+                f"{(self.ends - now) / 60:.1f} minutes left: {self.done.total()} exchanges, "
+                f"{len(self.wrong)} wrong, {self.memory[-1]:.1f} MB, {self.descriptors[-1]} descriptors"
+            )
             await asyncio.sleep(1)
 
 
@@ -101,10 +91,10 @@ def settings(url: str) -> str:
     )
 
 
-async def run(soak: Soak, minutes: float, clients: int) -> None:
+async def run(soak: Soak, clients: int) -> None:
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(connector=connector) as session:
-        watch = asyncio.create_task(soak.watch(minutes * 3))
+        watch = asyncio.create_task(soak.watch())
         await asyncio.gather(*[soak.client(session, seed) for seed in range(clients)])
         await watch
 
@@ -117,49 +107,53 @@ def at_rest(pid: int, wanted: int, seconds: float) -> int:
     return open_files(pid)
 
 
-def leaked(soak: Soak, before: int) -> list[str]:
-    after = at_rest(soak.proxy.process.pid, before, REST)
-    most = max(soak.descriptors)
-    print(f"descriptors at rest: {before} at the beginning, {after} at the end; most {most}")
-    return [f"{after - before} descriptors are still open"] if after > before + SPARE else []
-
-
-def memory_grew(samples: list[float]) -> list[str]:
+def tell_memory(samples: list[float], report: Report) -> None:
     fifth = max(1, len(samples) // 5)
     early, late = median(samples[fifth : 2 * fifth] or samples), median(samples[-fifth:])
-    print(
-        f"memory: {early:.1f} MB in the second fifth, {late:.1f} MB in the last; most {max(samples):.1f} MB"
-    )
-    return [] if late <= max(early * MOST_GROWTH, early + MOST_MORE) else ["memory grew"]
+    goal = max(early * MOST_GROWTH, early + MOST_MORE)
+    report.add("memory in the last fifth", late, "MB", goal=round(goal, 1))
+    report.notes.append(f"memory in the second fifth: {early:.1f} MB; at most: {max(samples):.1f} MB")
+    # Twelve medians: a chart of each second has more points than a line can show.
+    part = max(1, len(samples) // 12)
+    slices = [samples[at : at + part] for at in range(0, len(samples) - part + 1, part)]
+    points = [(round((at + 1) * part / 60, 1), median(one)) for at, one in enumerate(slices)]
+    report.charts.append(Lines("Memory while it runs", "minutes", "MB", {"memory": points}, goal))
 
 
-def ended_badly(soak: Soak) -> list[str]:
+def tell_end(soak: Soak, report: Report) -> None:
     """What is wrong with the exchanges, the end of the process, its log and its tapes."""
     code = soak.proxy.stop()
     log = soak.proxy.log.read_text(errors="replace")
-    troubles = [f"{len(soak.wrong)} exchanges went wrong"] if soak.wrong else []
-    troubles += [f"the proxy's exit code is {code}"] if code else []
-    troubles += [f"the proxy's log: {log[-2000:]}"] if "Traceback" in log else []
-    return troubles + damaged(soak.proxy, soak.done.total())
+    report.add("exchanges that went wrong", len(soak.wrong), goal=0)
+    report.notes += soak.wrong[:20]
+    report.add("the proxy's exit code", code, goal=0)
+    report.add("failures in the proxy's log", log.count("Traceback"), goal=0)
+    if "Traceback" in log:
+        report.notes.append(f"the proxy's log: {log[-2000:]}")
+    troubles = damaged(soak.proxy, soak.done.total(), report)
+    report.add("tapes that are missing or damaged", len(troubles), goal=0)
+    report.notes += troubles[:20]
 
 
-def damaged(proxy: Proxy, exchanges: int) -> list[str]:
+def damaged(proxy: Proxy, exchanges: int, report: Report) -> list[str]:
     """What is wrong with the tapes, now that the proxy has ended."""
     files = list(proxy.library.glob("tapes/*/*.jsonl"))
     tapes = proxy.tapes()
     ends = Counter(tape.end.value["end"] if tape.end else "none" for tape in tapes)
     size = sum(path.stat().st_size for path in files) / 1e6
-    print(f"tapes: {len(files)} of {exchanges} exchanges, {size:.0f} MB; ended {dict(ends)}")
+    report.notes.append(f"{len(files)} tapes of {exchanges} exchanges, {size:.0f} MB; ended {dict(ends)}")
     troubles = [f"a tape: {tape.problem}" for tape in tapes if tape.problem]
     troubles += [
         f"a tape lost lines: {tape.end.value}" for tape in tapes if tape.end and tape.end.value.get("lost")
     ]
     if not len(tapes) == len(files) == exchanges:
         troubles.append(f"{exchanges} exchanges, {len(files)} tapes, {len(tapes)} of which open")
-    return troubles[:20]
+    return troubles
 
 
-def main(minutes: float, clients: int) -> int:
+def measured(options: argparse.Namespace) -> Report:
+    minutes = options.minutes / 20 if options.quick else options.minutes
+    report = Report(f"{minutes:g} minutes of mixed traffic from {options.clients} clients")
     with (
         tempfile.TemporaryDirectory(prefix="workbench-soak.") as folder,
         ScriptedUpstream() as upstream,
@@ -171,11 +165,15 @@ def main(minutes: float, clients: int) -> int:
         asyncio.run(warm_up(soak))
         before = at_rest(proxy.process.pid, 0, KEPT_ALIVE)
         soak.ends = time.monotonic() + minutes * 60
-        asyncio.run(run(soak, minutes, clients))
-        troubles = leaked(soak, before) + memory_grew(soak.memory) + ended_badly(soak)
-    print("exchanges:", dict(soak.done.most_common()))
-    print("\n".join(troubles) or "flat, nothing leaked, no tape damaged")
-    return int(bool(troubles))
+        asyncio.run(run(soak, options.clients))
+        after = at_rest(proxy.process.pid, before, REST)
+        report.add("descriptors left open", after - before, goal=SPARE)
+        report.notes.append(f"descriptors at rest: {before}; at most: {max(soak.descriptors)}")
+        tell_memory(soak.memory, report)
+        tell_end(soak, report)
+    rows = [(name, f"{count}") for name, count in soak.done.most_common()]
+    report.tables.append(Table("Exchanges", ("kind", "count"), rows))
+    return report
 
 
 async def warm_up(soak: Soak) -> None:
@@ -183,8 +181,9 @@ async def warm_up(soak: Soak) -> None:
         await soak.one(session, "good", DIALECTS[0])
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+def own_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--clients", type=int, default=12)
-    sys.exit(main(**vars(parser.parse_args())))
+
+
+PROGRAM = Program("soak", __doc__, measured, options=own_options)

@@ -1,6 +1,6 @@
 """What a delta costs: a `write` call with a long value, in 4-character deltas, for every dialect there is.
 
-    python benchmarks/transformer.py [DIALECT…]
+    python -m benchmarks transformer [DIALECT…]
 
 The call is what the dialect's own writer makes of it, so that a new dialect is measured without a word
 here. Everything is a ratio taken in one run: to the floor (split the SSE, decode, encode the same chunks
@@ -15,23 +15,20 @@ less work than ours.
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import ceil
-from pathlib import Path
 from statistics import median
 from time import process_time
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import orjson
 
-# This file's own folder would hide the package of the same name.
-sys.path[0] = str(Path(__file__).resolve().parent.parent)
-
-from benchmarks import peers  # noqa: E402
-from transformer import StreamTransformer, written_call  # noqa: E402
-from transformer.dialects import DIALECTS  # noqa: E402
+from benchmarks import peers
+from benchmarks.report import Bars, Lines, Program, Report, Table, number, progress
+from transformer import StreamTransformer, written_call
+from transformer.dialects import DIALECTS
 
 Records = Literal["none", "findings", "all"]
 SIZES = {"4 KB": 4 << 10, "32 KB": 32 << 10, "128 KB": 128 << 10, "1 MB": 1 << 20}
@@ -141,45 +138,77 @@ def check(transformer: StreamTransformer, content: str, records: Records) -> Non
         assert json.loads(made["function"]["arguments"])["content"] == content
 
 
-def compare(dialect: str) -> None:
-    """The peers' parsers on the same text; a parser that reads all of it again for each delta shows here."""
+Cell: TypeAlias = tuple[float, float]  # microseconds for a delta, times the floor
+
+
+def of_dialect(dialect: str, sizes: Mapping[str, int], rounds: int) -> dict[Records, list[Cell]]:
+    """For each kind of records, a cell for each size."""
+    return {
+        records: [
+            measure(dialect, value(size), records, rounds * max(1, (256 << 10) // size))
+            for size in sizes.values()
+        ]
+        for records in KEPT
+    }
+
+
+def growth(cells: Sequence[Cell]) -> float:
+    """In times of the floor, so that a machine that got busier meanwhile does not count as growth."""
+    return cells[-1][1] / cells[0][1]
+
+
+def rows_of(
+    dialect: str, found: Mapping[Records, Sequence[Cell]], sizes: Mapping[str, int]
+) -> Iterator[list[str]]:
+    for records, cells in found.items():
+        shown = [text for micros, times in cells for text in (number(micros), number(times))]
+        yield [f"{dialect}, {records}", *shown, number(growth(cells))]
+    # A parser that reads all of the text again for each delta shows here.
     for peer in peers.of(dialect, WRITE):
-        shown = ""
-        for size in SIZES.values():
-            cell = peer.micros(deltas(answer(dialect, value(size))))
-            shown += f"{cell:>9}{'':8}"
-        print(f"{'':18} {peer.name:9}{shown}", flush=True)
+        told = [peer.micros(deltas(answer(dialect, value(size)))) for size in sizes.values()]
+        yield [f"{dialect}, {peer.name}", *(text for cell in told for text in (cell, "")), ""]
 
 
-def main(names: list[str]) -> int:
-    print(f"{'dialect':18} {'records':9}" + "".join(f"{size:>17}" for size in SIZES) + "   growth")
-    print(" " * 28 + "   µs/delta, floor" * len(SIZES))
-    missed: list[str] = []
-    for dialect in names or measured():
-        for records in KEPT:
-            cells = [
-                measure(dialect, value(size), records, max(1, (256 << 10) // size)) for size in SIZES.values()
-            ]
-            # In times of the floor, so that a machine that got busier meanwhile does not count as growth.
-            growth = cells[-1][1] / cells[0][1]
-            worst = max(times for _, times in cells)
-            shown = "".join(f"{micros:9.2f} {times:6.2f}x" for micros, times in cells)
-            print(f"{dialect:18} {records:9}{shown}   {growth:.2f}x", flush=True)
-            if growth > MOST_GROWTH:
-                missed.append(
-                    f"{dialect} with {records}: 1 MB costs {growth:.2f} times as much as 4 KB for a delta"
-                )
-            if records == "findings" and worst > MOST_TIMES_FLOOR:
-                missed.append(f"{dialect}, findings: {worst:.2f} times the floor")
-        compare(dialect)
-    for name, hint in peers.missing().items():
-        print(f"{name} is not installed here: {hint}")
-    print(
-        f"wanted: growth at most {MOST_GROWTH}, and at most {MOST_TIMES_FLOOR} times the floor with findings"
+def compared(options: argparse.Namespace) -> Report:
+    sizes = dict(list(SIZES.items())[:2]) if options.quick else SIZES
+    found: dict[str, dict[Records, list[Cell]]] = {}
+    rows: list[list[str]] = []
+    for dialect in options.dialects or measured():
+        progress(dialect)
+        found[dialect] = of_dialect(dialect, sizes, options.rounds)
+        rows += rows_of(dialect, found[dialect], sizes)
+    report = Report(
+        "What a delta costs the transformer, beside decoding and encoding its JSON alone (the floor)"
     )
-    print("\n".join(["NOT REACHED:", *missed]) if missed else "reached")
-    return int(bool(missed))
+    heads = [text for size in sizes for text in (f"{size}: µs", "× floor")]
+    report.tables.append(Table("A delta of a long value", ["dialect, records kept", *heads, "growth"], rows))
+    worst = {name: max(times for _, times in cells["findings"]) for name, cells in found.items()}
+    slowest = max(worst, key=worst.__getitem__)
+    report.add(f"a delta, with findings ({slowest})", worst[slowest], "× floor", goal=MOST_TIMES_FLOOR)
+    for records in KEPT:
+        grown = {name: growth(cells[records]) for name, cells in found.items()}
+        most = max(grown, key=grown.__getitem__)
+        first, *_, last = sizes
+        report.add(f"{last} beside {first}, {records} kept ({most})", grown[most], "×", goal=MOST_GROWTH)
+    report.charts.append(Bars("A delta, with findings", "× floor", worst, MOST_TIMES_FLOOR))
+    grown = {name: max(growth(cells[records]) for records in KEPT) for name, cells in found.items()}
+    report.charts.append(Bars("The longest value beside the shortest", "×", grown, MOST_GROWTH))
+    for records in KEPT[1:]:
+        middle = [
+            (float(size), median(cells[records][at][0] for cells in found.values()))
+            for at, size in enumerate(sizes.values())
+        ]
+        title = f"A delta by the size of its value, {records} kept"
+        report.charts.append(
+            Lines(title, "characters of the value", "µs, median of the dialects", {records: middle})
+        )
+    report.notes += [f"{name} is not installed here: {hint}" for name, hint in peers.missing().items()]
+    report.data = {name: dict(cells) for name, cells in found.items()}
+    return report
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+def own_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dialects", nargs="*", metavar="DIALECT", help="these only")
+
+
+PROGRAM = Program("transformer", __doc__, compared, 1, own_options)

@@ -1,40 +1,37 @@
-"""What the screen costs: how fast a long tape opens, how long a key waits, and what it takes from the proxy.
+"""How long somebody waits at the screen while a long tape is read, and what the screen takes from the proxy.
 
-    python benchmarks/ui.py [rounds]
+    python -m benchmarks ui [--rounds 3]
 
-First what `benchmarks/opening.py` measures, in processor seconds. Then the real program runs in a
-pseudo-terminal. It opens a tape of 100 000 reads: the time from the key to
-its first rows, then, while the rest is read, from a typed character to its echo, and the longest pause of the
-event loop by a probe inside the process; beside them the same when nothing is going on. Then four
-streams of 100 chunks/s run through `workbench serve`, in turns with and without a screen that follows one.
+The real program runs in a pseudo-terminal. It opens a tape of 100 000 reads: the time from the key to its
+first rows, then, while the rest is read, from a typed character to its echo, and the longest pause of the
+event loop by a probe inside the process; beside them the same when nothing is going on. Then four streams of
+100 chunks/s run through `workbench serve`, in turns with and without a screen that follows one. What opening
+costs the processor is measured by `python -m benchmarks opening`.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 from time import monotonic, perf_counter, sleep
+from typing import NamedTuple
 
 import uvloop
 
-# This file's own folder would hide the package of the same name.
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)
-
-from benchmarks import opening  # noqa: E402
-from benchmarks.load import Load, Measured, event, measure, upstream  # noqa: E402
-from tests.support.proxies import running_proxy  # noqa: E402
-from tests.support.terminal import Program  # noqa: E402
-from transformer import StreamTransformer  # noqa: E402
-from workbench.library.index import rebuild  # noqa: E402
-from workbench.tape.format import dump_line, end_line, make_header, read_line, sent_line, status_line  # noqa: E402
+from benchmarks.load import Load, Measured, event, measure, upstream
+from benchmarks.report import ROOT, Bars, Program, Report, Table, number, progress
+from tests.support.proxies import running_proxy
+from tests.support.terminal import Program as Terminal
+from transformer import StreamTransformer
+from workbench.library.index import rebuild
+from workbench.tape.format import dump_line, end_line, make_header, read_line, sent_line, status_line
 
 READS = 100_000
 LIVE = Load(4, 800, 0.01)
@@ -42,6 +39,7 @@ SIZE = (200, 50)
 FIRST_FRAME = 0.5  # seconds
 LONGEST_WAIT = 0.05  # seconds that loading may hold up a key
 MOST_DELAY = 3.0  # times what the proxy adds without a screen
+MOST_CORES = 1.0
 # Characters that nothing on the screen has, so that their echo is theirs.
 ECHOES = [chr(code) for code in range(0x0400, 0x0450)]
 PROBE = """
@@ -72,11 +70,11 @@ shown.run()
 """
 
 
-def write_tapes(library: Path) -> None:
+def write_tapes(library: Path, long: int) -> None:
     """A short one, which is the newest, and the long one."""
     folder = library / "tapes" / "2026-11-16"
     folder.mkdir(parents=True)
-    for name, reads, started in (("short", 20, 1_790_000_100.0), ("long", READS, 1_790_000_000.0)):
+    for name, reads, started in (("short", 20, 1_790_000_100.0), ("long", long, 1_790_000_000.0)):
         stream = StreamTransformer("roo-xml", ids=lambda number: f"call_{number}", now=0)
         header = make_header("made for a benchmark", "roo-xml", started=started, ids="x", now=0, model="m",
                              kind="chat", stream=True)  # fmt: skip
@@ -95,22 +93,63 @@ def write_tapes(library: Path) -> None:
 # A long tape
 
 
-def open_long(folder: Path, rounds: int) -> bool:
+class Opened(NamedTuple):
+    """Seconds until its first rows and until its last, of a key's echo when idle and at most while it loads,
+    and of the event loop's longest pause in each."""
+
+    first: float
+    loaded: float
+    idle: float
+    busy: float
+    calm: float
+    pause: float
+
+    @property
+    def held_up(self) -> float:
+        """How long loading held up a key."""
+        return self.busy - self.idle
+
+
+def open_long(folder: Path, rounds: int, reads: int) -> list[Opened]:
+    write_tapes(folder / "library", reads)
+    found = []
+    for at in range(rounds):
+        progress(f"a tape of {reads:,} reads, round {at + 1} of {rounds}")
+        found.append(open_once(folder, reads))
+    return found
+
+
+def tell_opened(rounds: list[Opened], reads: int, report: Report) -> None:
     """The median of the rounds counts: a busy machine may hold up anything once."""
-    write_tapes(folder / "library")
-    print(f"a tape of {READS:,} reads")
-    results = [open_once(folder) for _ in range(rounds)]
-    first, held_up, pause = (median(column) for column in zip(*results, strict=True))
-    print(f"  in the middle: {first:.2f} s, {held_up * 1000:.0f} ms, {pause * 1000:.0f} ms")
+    heads = (
+        "ms",
+        "first rows",
+        "all rows",
+        "echo, idle",
+        "echo, loading, at most",
+        "pause, idle",
+        "pause, loading",
+    )
+    rows = [(f"round {at}", *(number(value * 1000) for value in one)) for at, one in enumerate(rounds, 1)]
+    report.tables.append(Table(f"A tape of {reads:,} reads", heads, rows))
+    first = median(one.first for one in rounds)
+    held_up = median(one.held_up for one in rounds) * 1000
+    report.add("first rows of a long tape", first, "s", goal=FIRST_FRAME)
     # A key is what somebody waits for; the loop's pause, the machine's own included, tells where to look.
-    return bool(first < FIRST_FRAME and held_up <= LONGEST_WAIT)
+    report.add("a key held up while it is read", held_up, "ms", goal=LONGEST_WAIT * 1000)
+    report.charts.append(Bars("First rows of a long tape", "s", {"measured": first}, FIRST_FRAME))
+    idle, busy = (median(getattr(one, what) for one in rounds) * 1000 for what in ("idle", "busy"))
+    echo = {"idle, median": idle, "while it is read, at most": busy}
+    goal = idle + LONGEST_WAIT * 1000
+    report.charts.append(
+        Bars("From a key to its echo", "ms", echo, round(goal, 1), marked="while it is read, at most")
+    )
 
 
-def open_once(folder: Path) -> tuple[float, float, float]:
-    """Seconds until its first rows, the longest that loading held up a key, the loop's longest pause."""
+def open_once(folder: Path, reads: int) -> Opened:
     library, log = folder / "library", folder / "pauses"
     code = PROBE.format(root=str(ROOT), log=str(log), library=str(library))
-    with Program(folder, size=SIZE, command=("-c", code)) as screen:
+    with Terminal(folder, size=SIZE, command=("-c", code)) as screen:
         screen.until(lambda: b"short19" in screen.raw, "the short tape")
         echoes(screen, ECHOES[:1])  # the first time costs more, whatever is going on
         sleep(0.5)
@@ -123,17 +162,11 @@ def open_once(folder: Path) -> tuple[float, float, float]:
         first = perf_counter() - begin
         busy = echoes(screen, ECHOES[11:61])
         # How many rows the client's pane has: it is told when all of them are there.
-        whole = f" {READS + 3} ".encode()
+        whole = f" {reads + 3} ".encode()
         screen.until(lambda: screen.raw.find(whole, before) >= 0, "all of it", 120)
         loaded = perf_counter()
-    calm, busy_pauses = _longest(log, start, begin), _longest(log, begin, loaded)
-    print(
-        f"  first rows after {first:.2f} s, all of it after {loaded - begin:.1f} s; idle and while it loads: "
-        f"a key's echo {_span(idle)}, {_span(busy)}; the event loop's longest pause {calm * 1000:.0f}, "
-        f"{busy_pauses * 1000:.0f} ms",
-        flush=True,
-    )
-    return first, max(busy) - median(idle), busy_pauses
+    calm, pause = _longest(log, start, begin), _longest(log, begin, loaded)
+    return Opened(first, loaded - begin, median(idle), max(busy), calm, pause)
 
 
 def _longest(log: Path, begin: float, end: float) -> float:
@@ -142,7 +175,7 @@ def _longest(log: Path, begin: float, end: float) -> float:
     return max((gap for at, gap in pauses if begin < at < end), default=0.0)
 
 
-def echoes(screen: Program, characters: list[str]) -> list[float]:
+def echoes(screen: Terminal, characters: list[str]) -> list[float]:
     """Seconds from each character typed into the search line until it is drawn."""
     times = []
     screen.press("/")
@@ -157,18 +190,14 @@ def echoes(screen: Program, characters: list[str]) -> list[float]:
     return times
 
 
-def drawn(screen: Program, text: bytes, since: int) -> None:
+def drawn(screen: Terminal, text: bytes, since: int) -> None:
     screen.until(lambda: screen.raw.find(text, since) >= 0, f"{text!r} on the screen", 60)
-
-
-def _span(times: list[float]) -> str:
-    return f"{median(times) * 1000:.0f} ms ({max(times) * 1000:.0f} at most)"
 
 
 # Live streams
 
 
-async def watch_live(folder: Path, rounds: int) -> bool:
+async def watch_live(folder: Path, rounds: int) -> tuple[dict[str, list[Measured]], list[float]]:
     server, port = await upstream()
     ways: dict[str, list[Measured]] = {"direct": [], "proxy": [], "with a screen": []}
     cores = []
@@ -178,39 +207,36 @@ async def watch_live(folder: Path, rounds: int) -> bool:
         proxy = await asyncio.to_thread(stack.enter_context, running_proxy(folder, url, "roo-xml"))
         through = int(proxy.base.rsplit(":", 1)[1])
         await measure(through, Load(4, 50))
-        for _ in range(rounds):
+        for at in range(rounds):
+            progress(f"live streams, round {at + 1} of {rounds}")
             ways["direct"].append(await measure(port, LIVE))
             ways["proxy"].append(await measure(through, LIVE))
             watched, used = await with_screen(folder, proxy.library, through)
             ways["with a screen"].append(watched)
             cores.append(used)
     server.close()
-    return judge_live(ways, cores)
+    return ways, cores
 
 
-def judge_live(ways: dict[str, list[Measured]], cores: list[float]) -> bool:
+def tell_live(ways: dict[str, list[Measured]], cores: list[float], report: Report) -> None:
     # All rounds in one: a stall comes about once in a hundred chunks, so the p99 of a single round jumps.
-    pooled = {way: sorted(delay for one in results for delay in one.delays) for way, results in ways.items()}
+    pooled = {way: sorted(delay for one in found for delay in one.delays) for way, found in ways.items()}
     p99 = {way: delays[int(len(delays) * 0.99)] for way, delays in pooled.items()}
-    p50 = {way: median(delays) for way, delays in pooled.items()}
-    each = {way: [f"{one.percentile(99):.1f}" for one in results] for way, results in ways.items()}
-    print(f"{LIVE.streams} streams, a chunk every {LIVE.gap * 1000:.0f} ms each, {LIVE.chunks} chunks")
-    for way in ways:
-        added = p99[way] - p99["direct"]
-        print(
-            f"  {way:13} p50 {p50[way]:6.2f} ms   p99 {p99[way]:6.2f} ms   added to p99 {added:6.2f} ms   "
-            f"rounds {' '.join(each[way])}"
-        )
+    rows = [
+        (way, number(median(pooled[way])), number(p99[way]), number(p99[way] - p99["direct"])) for way in ways
+    ]
+    title = f"{LIVE.streams} streams, a chunk every {LIVE.gap * 1000:.0f} ms each"
+    report.tables.append(Table(title, ("ms", "p50", "p99", "added to p99"), rows))
     # Both over what the machine takes anyway; less than that is noise.
     alone = max(p99["proxy"] - p99["direct"], 0.1 * p99["direct"])
-    ratio = (p99["with a screen"] - p99["direct"]) / alone
-    print(
-        f"  with a screen {ratio:.2f} times what the proxy adds alone; the screen uses {max(cores):.2f} cores"
-    )
-    return ratio <= MOST_DELAY and max(cores) < 1.0
+    added = (p99["with a screen"] - p99["direct"]) / alone
+    report.add("delay of a chunk with a screen", added, "× the proxy alone", goal=MOST_DELAY)
+    report.add("cores that the screen uses", max(cores), goal=MOST_CORES)
+    report.charts.append(Bars("p99 of a chunk, live", "ms", p99, marked="with a screen"))
+    report.charts.append(Bars("Cores that the screen uses", "", {"measured": max(cores)}, MOST_CORES))
 
 
-class Screen(Program):
+class Screen(Terminal):
     """Another process reads what it draws, so that this one measures nothing but the streams."""
 
     @property
@@ -246,20 +272,13 @@ def _cpu(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def main(rounds: int) -> int:
+def measured(options: argparse.Namespace) -> Report:
+    report = Report("How long somebody waits at the screen, and what the screen takes from the proxy")
+    reads = READS // 10 if options.quick else READS
     with tempfile.TemporaryDirectory(prefix="workbench-bench.") as name:
-        good = [
-            opening.main() == 0,
-            open_long(Path(name) / "long", rounds),
-            uvloop.run(watch_live(Path(name), rounds)),
-        ]
-    print(
-        f"wanted: first rows within {FIRST_FRAME} s, no key held up more than "
-        f"{LONGEST_WAIT * 1000:.0f} ms, at most {MOST_DELAY:.0f} times the delay, less than a core"
-    )
-    print("reached" if all(good) else "NOT REACHED")
-    return int(not all(good))
+        tell_opened(open_long(Path(name) / "long", options.rounds, reads), reads, report)
+        tell_live(*uvloop.run(watch_live(Path(name), options.rounds)), report)
+    return report
 
 
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 3))
+PROGRAM = Program("ui", __doc__, measured, 3)
