@@ -21,8 +21,8 @@ sys.path[0] = str(DOCS.parent)
 
 from textual.pilot import Pilot  # noqa: E402
 
-from workbench.demo.conversations import read_script  # noqa: E402
 from workbench.demo.launch import Tips, first_tape  # noqa: E402
+from workbench.demo.scripts import read_script  # noqa: E402
 from workbench.files import samples_dir  # noqa: E402
 from workbench.library.index import rebuild  # noqa: E402
 from workbench.replay.sources import replayables_of  # noqa: E402

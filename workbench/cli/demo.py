@@ -8,8 +8,8 @@ from pathlib import Path
 
 from workbench.cli.columns import columns
 from workbench.cli.printing import write
-from workbench.demo.conversations import DEMO, QWEN_CHAT, read_script
 from workbench.demo.launch import Demo, first_tape
+from workbench.demo.scripts import DEMO, QWEN_CHAT, read_script
 from workbench.replay.player import Player
 
 

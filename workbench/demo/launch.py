@@ -21,8 +21,8 @@ from transformer.request.request import transform_request
 from transformer.upstreams.qwen_chat import QwenChat
 from workbench.config.reading import VARIABLE
 from workbench.config.settings import PREFIX
-from workbench.demo.conversations import DEMO, QWEN_CHAT, Script, read_script
-from workbench.demo.process import TEMPORARY
+from workbench.demo.scripts import DEMO, QWEN_CHAT, Script, read_script
+from workbench.demo.traffic import TEMPORARY
 from workbench.errors import UserError
 from workbench.files import samples_dir
 from workbench.library.index import rebuild
@@ -197,7 +197,7 @@ class Demo:
     async def _start_traffic(self) -> str:
         flags = [] if self.keep is not None else [TEMPORARY]
         self.traffic = await asyncio.create_subprocess_exec(
-            *child_command("workbench.demo.process", str(self.library), self._script, *flags),
+            *child_command("workbench.demo.traffic", str(self.library), self._script, *flags),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

@@ -1,5 +1,5 @@
-"""The traffic of the demo: a listener on loopback that plays the models, and an agent that asks, runs its
-tools, and asks again.
+"""The traffic of the demo, in a process of its own: servers on loopback that play the models, and agents that
+ask them through the proxy, run their tools, and ask again.
 """
 
 from __future__ import annotations
@@ -7,21 +7,33 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from http import HTTPStatus
+from pathlib import Path
+from string import ascii_lowercase
 from typing import Any, ClassVar, Self
 
 import httpx
 import orjson
 
-from workbench.demo.conversations import (
+from transformer.sse import encode
+from transformer.upstreams.qwen_chat import QwenChat
+from workbench.demo.scripts import (
     TITLE_PROMPT,
     Answer,
     Conversation,
     Piece,
+    Script,
     answer_to,
+    read_script,
     said,
 )
+from workbench.proxy.registration import registered
+from workbench.system import on_signals
 
 _SECONDS = 30.0  # for a request to arrive
 UNKNOWN = said("I am only the demo: I know its conversations, and this is not one of them.")
@@ -101,6 +113,119 @@ async def _play(answer: Answer, writer: asyncio.StreamWriter, pace: float) -> No
     writer.write(b"0\r\n\r\n")
     await writer.drain()
 
+
+# -- a server for `workbench demo --qwen-chat`, which keeps conversations as Qwen's web chat does, and says in
+# phases what the script has as OpenAI's streams
+
+_ASKED = 1840  # tokens of a request
+_PHASES = {"reasoning_content": "think", "content": "answer"}
+
+
+@dataclass(slots=True)
+class _Chat:
+    """`places` has the number of the turn that can follow an answer, by the id that the answer gave."""
+
+    places: dict[str | None, int] = field(default_factory=lambda: {None: 0})
+    answers: tuple[Answer, ...] = ()
+
+
+class QwenChatServer(Upstream):
+    """A turn of an unknown chat, or after an unknown parent, is refused."""
+
+    path: ClassVar[str] = ""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._chats: dict[str, _Chat] = {}
+        self._numbers = itertools.count(1)
+
+    def answer(self, path: str, body: bytes) -> Answer:
+        path = path.partition("?")[0]
+        if path == "/api/models":
+            return super().answer(path, body)
+        asked = orjson.loads(body)
+        if path == "/api/v2/chats/new":
+            id = f"chat-{next(self._numbers):04}"
+            self._chats[id] = _Chat()
+            return _json({"success": True, "data": {"id": id}})
+        chat = self._chats.get(asked.get("chat_id"))
+        if chat is None:
+            return _refused("chat not exist")
+        parent = asked.get("parent_id")
+        if parent not in chat.places:
+            return _refused("parent not exist")
+        return self._turn(chat, parent, asked)
+
+    def _turn(self, chat: _Chat, parent: str | None, asked: Mapping[str, Any]) -> Answer:
+        if parent is None:
+            chat.answers = _answers(self._conversations, [str(one["content"]) for one in asked["messages"]])
+        turn = chat.places[parent]
+        number = next(self._numbers)
+        ids = {
+            "chat_id": asked["chat_id"],
+            "parent_id": f"turn-{number:04}",
+            "response_id": f"answer-{number:04}",
+        }
+        chat.places[ids["parent_id"]] = turn + 1
+        answer = chat.answers[min(turn, len(chat.answers) - 1)]
+        return in_phases(answer, ids) if asked.get("stream") else _whole(answer, ids)
+
+
+def _answers(conversations: Iterable[Conversation], texts: list[str]) -> tuple[Answer, ...]:
+    """What is said in a chat that begins with these texts, turn by turn."""
+    found = next((one for one in conversations if any(one.asked in text for text in texts)), None)
+    if found is None:
+        return (UNKNOWN,)
+    if any(TITLE_PROMPT in text for text in texts):
+        return (found.title or UNKNOWN,)
+    return tuple(found.turns)
+
+
+def in_phases(answer: Answer, ids: Mapping[str, str]) -> Answer:
+    """An OpenAI stream as this chat would say it: no index, no reason at the end, no [DONE]."""
+    pieces = [Piece(0.3, encode({"response.created": ids}))]
+    phase = "answer"
+    for number, (wait, next_phase, text) in enumerate(_phases(answer), 1):
+        if phase not in (next_phase, "answer"):
+            pieces.append(Piece(0.0, encode(_delta("", phase, "finished"))))
+        phase = next_phase
+        usage = {"input_tokens": _ASKED, "output_tokens": number, "total_tokens": _ASKED + number}
+        pieces.append(Piece(wait, encode(_delta(text, phase, "typing") | {"usage": usage})))
+    pieces.append(Piece(0.05, encode(_delta("", phase, "finished"))))
+    return Answer(tuple(pieces))
+
+
+def _phases(answer: Answer) -> Iterator[tuple[float, str, str]]:
+    """The texts of an OpenAI stream: seconds before it, phase, text."""
+    for piece in answer.pieces:
+        chunk = orjson.loads(piece.data[6:]) if piece.data.startswith(b"data: {") else {}
+        for choice in chunk.get("choices") or ():
+            for key, phase in _PHASES.items():
+                if text := choice["delta"].get(key):
+                    yield piece.wait, phase, text
+
+
+def _delta(text: str, phase: str, status: str) -> dict[str, Any]:
+    delta = {"role": "assistant", "content": text, "phase": phase, "status": status}
+    return {"choices": [{"delta": delta}]}
+
+
+def _whole(answer: Answer, ids: Mapping[str, str]) -> Answer:
+    text = "".join(text for _, phase, text in _phases(answer) if phase == "answer")
+    told = {"chat_id": ids["chat_id"], "parent_id": ids["parent_id"], "message_id": ids["response_id"]}
+    choices = [{"message": {"role": "assistant", "content": text}}]
+    return _json({"success": True, "data": told | {"choices": choices}})
+
+
+def _refused(details: str) -> Answer:
+    return _json({"success": False, "data": {"code": "Not_Found", "details": details}})
+
+
+def _json(value: Mapping[str, Any]) -> Answer:
+    return Answer((Piece(0.1, orjson.dumps(value)),), kind="application/json")
+
+
+# -- the agent
 
 SYSTEM = """\
 You are a coding agent in a user's terminal. You work in the folder /home/dev/tally, a small Python project.
@@ -301,3 +426,49 @@ def _add(calls: list[dict[str, Any]], part: dict[str, Any]) -> None:
         made = {"name": function.get("name"), "arguments": ""}
         calls.append({"id": part.get("id"), "type": "function", "function": made})
     calls[part["index"]]["function"]["arguments"] += function.get("arguments") or ""
+
+
+# -- the process
+
+# Seconds between two conversations of a row: lively while somebody looks for the first time, then seldom.
+PAUSES = (3.0, 10.0, 30.0)
+TEMPORARY = "--temporary"  # the library is to be removed when its proxy is gone
+_PROXY_ENDS = 30.0
+
+
+async def run(library: Path, script: Script) -> None:
+    """Go on until SIGTERM. The first line on standard output is the upstream's URL."""
+    stop = asyncio.Event()
+    on_signals(asyncio.get_running_loop(), stop.set, signal.SIGTERM)
+
+    def proxy() -> str | None:
+        return next((one.url for one in registered(library)), None)
+
+    server = QwenChatServer if script.kind == QwenChat.name else Upstream
+    async with server(script.conversations) as upstream:
+        print(upstream.url, flush=True)
+        clients = [Client(proxy, name) for name in ascii_lowercase[: len(script.rows)]]
+        playing = [
+            asyncio.ensure_future(client.play_all(row, PAUSES))
+            for client, row in zip(clients, script.rows, strict=True)
+        ]
+        await stop.wait()
+        for task in playing:
+            task.cancel()
+        await asyncio.gather(*playing, *(client.close() for client in clients), return_exceptions=True)
+
+
+async def _remove(library: Path) -> None:
+    """Tidy up, for a parent that may not be there any more to do it."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_PROXY_ENDS):
+            while registered(library):
+                await asyncio.sleep(0.05)
+    shutil.rmtree(library, ignore_errors=True)
+
+
+def main() -> None:
+    library, script = Path(sys.argv[1]), read_script(sys.argv[2])
+    asyncio.run(run(library, script))
+    if TEMPORARY in sys.argv[3:]:
+        asyncio.run(_remove(library))

@@ -1,5 +1,5 @@
-"""A model for `workbench try --demo`: it answers recorded requests as on their tapes, and every
-now and then writes the call wrong. How often depends on the prompt: there is a difference to be found.
+"""A model for `workbench try --demo`: it answers recorded requests as on their tapes, and every now
+and then writes the call wrong. How often depends on the prompt, so that there is a difference to be found.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import orjson
 from transformer.answer.observations import text_in
 from workbench.analysis.requests import system_text
 from workbench.analysis.variants.texts import texts_of
-from workbench.demo.conversations import Answer, said
+from workbench.demo.scripts import Answer, said
 from workbench.demo.traffic import Upstream
 from workbench.replay.player import Player
 from workbench.tape.format import Tape

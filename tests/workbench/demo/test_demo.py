@@ -19,7 +19,8 @@ import pytest
 
 from tests.support.bench import wait_for
 from workbench.analysis.verdicts import facts_of_player, verdict
-from workbench.demo.conversations import (
+from workbench.demo.launch import SESSION, TIPS, Demo, Tips, proxy_settings
+from workbench.demo.scripts import (
     Call,
     Silence,
     Thought,
@@ -29,7 +30,6 @@ from workbench.demo.conversations import (
     recut,
     said,
 )
-from workbench.demo.launch import SESSION, TIPS, Demo, Tips, proxy_settings
 from workbench.demo.traffic import Client, Upstream, assembled
 from workbench.errors import UserError
 from workbench.files import samples_dir

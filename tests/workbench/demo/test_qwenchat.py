@@ -11,10 +11,9 @@ import orjson
 
 from tests.support.commands import RunCommand
 from tests.support.tiers import each_row
-from workbench.demo.conversations import QWEN_CHAT, Answer, Thought, read_script, said
 from workbench.demo.launch import QWEN_CHAT_TIPS, Tips, first_tape, proxy_settings
-from workbench.demo.qwenchat import QwenChatServer, in_phases
-from workbench.demo.traffic import Client
+from workbench.demo.scripts import QWEN_CHAT, Answer, Thought, read_script, said
+from workbench.demo.traffic import Client, QwenChatServer, in_phases
 from workbench.library.query import Filter, Library
 from workbench.proxy.process import ProxyChild
 from workbench.replay.player import Player
