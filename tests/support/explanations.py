@@ -13,9 +13,9 @@ from tests.support.streams import stream_of, tool
 from transformer import Delta, Finding
 from transformer.answer.observations import Call, choices_of
 from transformer.parser.mending import is_object
+from workbench.analysis.explain.rereading import start_of
 from workbench.analysis.explain.rows import explain_row
 from workbench.analysis.explain.trace import Explanation, Remedy
-from workbench.analysis.explain.trials import start_of
 from workbench.analysis.variants.changes import Retext
 from workbench.analysis.variants.script import apply, script_of
 from workbench.replay.lines import MemoryTape

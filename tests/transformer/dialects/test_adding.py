@@ -17,7 +17,7 @@ from tests.support.project import ROOT
 from tests.support.streams import message, stream_of, tool
 from transformer import StreamTransformer, transform_message, transform_request, written_call
 from transformer.dialects import UnknownDialect, find_dialect, loaded_dialect
-from workbench.analysis.explain.wording import state_meaning
+from workbench.analysis.explain.moves import state_meaning
 from workbench.cli.main import app
 
 PAGE = (ROOT / "docs" / "adding-a-dialect.md").read_text(encoding="utf-8")

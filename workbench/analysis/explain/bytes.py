@@ -11,6 +11,7 @@ from transformer.provenance import SourceMap, locate
 from transformer.records import Delta, Event
 from transformer.wording import quote
 from workbench.analysis.explain.findings import seen_at, why_finding, why_seen
+from workbench.analysis.explain.moves import move_words
 from workbench.analysis.explain.rows import trouble_at
 from workbench.analysis.explain.trace import (
     Channel,
@@ -22,7 +23,6 @@ from workbench.analysis.explain.trace import (
     index_of,
     move_at,
 )
-from workbench.analysis.explain.wording import move_words
 from workbench.replay.player import Player
 
 _UNIT = re.compile(

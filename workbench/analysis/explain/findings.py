@@ -11,7 +11,9 @@ from transformer.findings import parts
 from transformer.records import Finding, Span
 from transformer.wording import beginning, capital, quote
 from workbench.analysis.advice import advice
+from workbench.analysis.explain.moves import move_words
 from workbench.analysis.explain.remedies import MENDABLE, leak_remedies, remedies_of
+from workbench.analysis.explain.rereading import start_of, wants_one_call
 from workbench.analysis.explain.trace import (
     Channel,
     Explanation,
@@ -24,8 +26,6 @@ from workbench.analysis.explain.trace import (
     move_at,
     text_of,
 )
-from workbench.analysis.explain.trials import start_of, wants_one_call
-from workbench.analysis.explain.wording import move_words
 from workbench.analysis.variants.changes import Retext
 from workbench.analysis.verdicts import observations_of
 from workbench.replay.player import Player

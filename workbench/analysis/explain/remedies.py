@@ -20,8 +20,7 @@ from transformer.parser.mending import Broken, Edit, is_object, sentence
 from transformer.records import Finding, Span
 from transformer.request.writtencall import write_call
 from transformer.wording import beginning, listed
-from workbench.analysis.explain.trace import Remedy, channel_of, event_of, findings_from
-from workbench.analysis.explain.trials import (
+from workbench.analysis.explain.rereading import (
     Case,
     EditedText,
     Made,
@@ -34,6 +33,7 @@ from workbench.analysis.explain.trials import (
     start_of,
     wants_one_call,
 )
+from workbench.analysis.explain.trace import Remedy, channel_of, event_of, findings_from
 from workbench.analysis.variants.changes import Change, Offer, Switch
 from workbench.replay.player import Player
 from workbench.text import json_text

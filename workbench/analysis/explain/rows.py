@@ -11,7 +11,9 @@ from transformer.records import Delta, Event, Finding, Record, Transition
 from transformer.wording import capital, listed, quote
 from workbench.analysis.advice import advice
 from workbench.analysis.explain.findings import seen_at, seen_of_choice, why_finding, why_seen
+from workbench.analysis.explain.moves import awaited, held_words, move_words
 from workbench.analysis.explain.remedies import MENDABLE
+from workbench.analysis.explain.rereading import start_of
 from workbench.analysis.explain.trace import (
     Channel,
     Explanation,
@@ -24,8 +26,6 @@ from workbench.analysis.explain.trace import (
     index_of,
     move_at,
 )
-from workbench.analysis.explain.trials import start_of
-from workbench.analysis.explain.wording import awaited, held_words, move_words
 from workbench.replay.player import Pane, Player
 from workbench.replay.rowtext import decoded, read_parts, released
 from workbench.tape.format import Line

@@ -16,7 +16,7 @@ from textual.timer import Timer
 from transformer.dialects import loaded_dialect
 from transformer.parser.machine import Dialect, Rule
 from transformer.records import Transition
-from workbench.analysis.explain.wording import chosen_dialect
+from workbench.analysis.explain.moves import chosen_dialect
 from workbench.replay.player import Pane, Player
 from workbench.ui.display import Pieces
 from workbench.ui.screens.view import ViewScreen

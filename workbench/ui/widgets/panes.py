@@ -13,7 +13,7 @@ import orjson
 from textual.binding import Binding, BindingType
 
 from transformer.records import Delta, Event, Finding, Transition
-from workbench.analysis.explain.wording import awaited
+from workbench.analysis.explain.moves import awaited
 from workbench.replay.alignment import EMPTY, REST, Alignment
 from workbench.replay.links import overlap
 from workbench.replay.outline import Entry

@@ -1,5 +1,5 @@
-"""Trials: the text of a call with small edits, read on its own by the dialect and the policy of its
-exchange, and in the context of the text before it.
+"""Reading again: the text of a call with small edits, read on its own by the dialect and the policy of its
+exchange (a `Trial`), and in the context of the text before it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Words for states, tokens and moves of the machine, which fit into a sentence."""
+"""Moves of the machine in words, with its states and tokens, which fit into a sentence."""
 
 from __future__ import annotations
 
