@@ -22,12 +22,12 @@ from workbench.analysis.filters import fits_exchange, parse
 from workbench.cli.sessions import sessions_list
 from workbench.errors import UserError
 from workbench.lab.store import open_try
-from workbench.library.chats import Chats, Turn
 from workbench.library.index import rebuild
 from workbench.library.query import Library, tape_of
 from workbench.library.retention import Keep, expire
 from workbench.library.summary import Row
 from workbench.library.tapefiles import list_tapes
+from workbench.library.turns import Chats, Turn
 from workbench.proxy.asking import Resend, resend
 from workbench.proxy.registration import Registration, register, registered
 from workbench.replay.lines import Tail

@@ -12,7 +12,7 @@ from datetime import datetime
 from workbench.cli.library import library_folder
 from workbench.cli.printing import write
 from workbench.errors import UserError
-from workbench.library.chats import FILE, Chats, Turn
+from workbench.library.turns import FILE, Chats, Turn
 from workbench.text import json_text, say, visible_line
 
 

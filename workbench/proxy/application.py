@@ -23,8 +23,8 @@ from transformer.frontends.messages import counted_tokens
 from transformer.jsontext import dumps
 from transformer.upstreams import find_kind
 from workbench.config.settings import Settings, Upstream
-from workbench.library.chats import Chats
-from workbench.library.chats import Turn as KnownTurn
+from workbench.library.turns import Chats
+from workbench.library.turns import Turn as KnownTurn
 from workbench.proxy.chats import ChatTurn, plan
 from workbench.proxy.client import DIRECT, disconnected
 from workbench.proxy.conversations import Conversations, Match, Turn, said_session, traces

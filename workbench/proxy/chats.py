@@ -22,7 +22,7 @@ from transformer.request.offer import content_of
 from transformer.upstreams import find_kind
 from transformer.upstreams.kind import Call, Now, Options, Place, UpstreamKind
 from workbench.config.settings import Upstream
-from workbench.library.chats import Chats, Turn
+from workbench.library.turns import Chats, Turn
 
 _SO_FAR = "The conversation so far:"
 _GO_ON = "Go on with this conversation: answer the last message."

@@ -16,7 +16,7 @@ from tests.support.hostile import HOSTILE, NAME, check, hostile_library, in_scre
 from tests.support.terminal import Program
 from tests.support.tiers import only_exhaustive
 from workbench.cli.main import app
-from workbench.library.chats import Chats, Turn
+from workbench.library.turns import Chats, Turn
 
 # All of them in one process: what is wanted is their output, and a process for each takes a second. One that
 # serves is ended as Ctrl-C would.

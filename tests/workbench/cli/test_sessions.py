@@ -9,7 +9,7 @@ import pytest
 
 from workbench.cli.sessions import sessions_delete, sessions_list, sessions_show
 from workbench.errors import UserError
-from workbench.library.chats import Chats, Turn
+from workbench.library.turns import Chats, Turn
 
 
 def turn(chat: str, number: int, digest: str, answered: float = 1e9, session: str | None = None) -> Turn:
