@@ -12,7 +12,7 @@ from tests.support.streams import stream_of
 from tests.support.tiers import only_exhaustive
 from tests.support.upstream.answers import failure, stream
 from workbench.analysis.verdicts import facts_of_row, verdict
-from workbench.cli.exchangelog import ExchangeLog, text_line
+from workbench.cli.serve import ExchangeLog, text_line
 from workbench.errors import UserError
 from workbench.library.summary import Row
 
