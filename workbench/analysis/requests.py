@@ -10,8 +10,8 @@ from transformer.values.schema import offered
 from workbench.rendering import sizes as prompt_sizes
 from workbench.text import json_text
 
-# English and code have about four characters a token. Every model counts in its own way, so this is no more
-# than an order of magnitude, and the output says so.
+# English and code have about four characters a token. Every model counts in its own way, so this is only
+# an order of magnitude, and the output says so.
 CHARACTERS_A_TOKEN = 4
 
 

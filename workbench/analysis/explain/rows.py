@@ -199,7 +199,7 @@ def _lost(line: Line) -> tuple[str, list[str]]:
     said = f"{lines} lines with {size} bytes were not recorded before this."
     return "a gap", [
         said,
-        "The exchange itself lacks nothing; what is shown behind it may begin in the middle.",
+        "The exchange itself lacks nothing; what is shown after it may begin in the middle.",
     ]
 
 
@@ -331,7 +331,7 @@ def _deltas(made: list[Record]) -> str:
 
 
 def _held(player: Player, read: int, made: list[Record]) -> str:
-    """What stayed behind, what for, and until when."""
+    """What was held back, what for, and until when."""
     held = player.held[read]
     if not held:
         return ""
@@ -341,7 +341,7 @@ def _held(player: Player, read: int, made: list[Record]) -> str:
     left = _read_of_client(player, step, read)
     until = f" until read {left + 1}" if left is not None else " and stayed so"
     characters = "1 character was" if held == 1 else f"{held} characters were"
-    return f"{characters} held back behind it{waits}{until}."
+    return f"{characters} held back after it{waits}{until}."
 
 
 def _read_of_client(player: Player, step: int | None, read: int) -> int | None:

@@ -84,7 +84,7 @@ def event_of(player: Player, channel: Channel, character: int) -> int:
 
 
 def first_record(player: Player, event: int) -> int:
-    """Where the records begin that were made with this event or behind it."""
+    """Where the records begin that were made with this event or after it."""
     records = player.records
     high = len(records)
     # What is said at the end about whole calls goes back to their first events.
@@ -191,7 +191,7 @@ def _event_of_row(player: Player, row: int) -> int:
 
 
 def findings_from(player: Player, event: int) -> list[Finding]:
-    """The next findings that were made with an event or behind it."""
+    """The next findings that were made with an event or after it."""
     findings = player.findings
     start = bisect_left(findings, event, key=lambda finding: finding.event)
     return findings[start : start + _NEXT]
@@ -219,7 +219,7 @@ def findings_at(player: Player, channel: Channel, start: int, end: int) -> list[
 
 
 def cause_of(player: Player, finding: Finding, at: int) -> Transition | None:
-    """The move with which a finding was made. It is recorded behind what it led to."""
+    """The move with which a finding was made. It is recorded after what it led to."""
     channel = channel_of(finding.span)
     if not finding.span.channel:
         return None

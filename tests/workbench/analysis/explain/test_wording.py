@@ -183,7 +183,7 @@ def test_reads_say_what_is_in_them():
         "14 bytes of it say something: “Hm.\\n<read>\\n<”. The others are framing (SSE and JSON).",
         "The machine made 3 moves with it, from text to call (rules prose, begin call and hold).",
         "The client got “Hm.” as content.",
-        "9 characters were held back behind it, waiting for a parameter or the call's closing tag "
+        "9 characters were held back after it, waiting for a parameter or the call's closing tag "
         "until read 4.",
     )
 
