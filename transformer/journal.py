@@ -10,6 +10,8 @@ from transformer.sse import Frame
 
 T = TypeVar("T")
 
+_TOGETHER = 512  # pieces of a text that become one
+
 
 class Growing(Generic[T]):
     """Append in constant time, clone in constant time.
@@ -45,13 +47,16 @@ class Growing(Generic[T]):
 
 
 class Text(Growing[str]):
-    """A text in pieces, joined when somebody wants it whole."""
+    """A text in pieces, joined when somebody wants it whole; some hundreds of them meanwhile, for small ones
+    take three times the room of their letters."""
 
-    __slots__ = ("size",)
+    __slots__ = ("_joined", "_until", "size")
 
     def __init__(self, text: str = "") -> None:
         super().__init__()
         self.size = 0
+        self._joined = 0  # so many at the beginning are many pieces each
+        self._until = _TOGETHER
         if text:
             self.append(text)
 
@@ -62,6 +67,15 @@ class Text(Growing[str]):
         self._list.append(item)
         self._used += 1
         self.size += len(item)
+        if self._used == self._until:
+            self._join()
+
+    def _join(self) -> None:
+        # Into another list: a snapshot may share this one.
+        first = self._joined
+        self._list = [*self._list[:first], "".join(self._list[first:])]
+        self._joined = self._used = first + 1
+        self._until = self._used + _TOGETHER
 
     def __str__(self) -> str:
         return "".join(self.items)
@@ -69,6 +83,7 @@ class Text(Growing[str]):
     def clone(self) -> Text:
         twin = Text()
         twin._list, twin._used, twin.size = self._list, self._used, self.size
+        twin._joined, twin._until = self._joined, self._until
         return twin
 
 

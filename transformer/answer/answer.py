@@ -194,6 +194,12 @@ class Answer:
     def _in_order(self) -> list[Choice]:
         return [self.choices[index] for index in sorted(self.choices)]
 
+    def close(self) -> None:
+        """The choices are not needed any more, nor what they know of each other."""
+        for choice in self.choices.values():
+            choice.close()
+        self.choices.clear()
+
     def clone(self, journal: Journal) -> Answer:
         twin = Answer(self.setting, journal)
         twin.client = self.client.clone()

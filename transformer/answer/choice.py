@@ -540,6 +540,12 @@ class Choice:
         if not self.said and not self.calls and self.setting.converts:
             self.journal.found("empty-turn")
 
+    def close(self) -> None:
+        for machine in self._machines.values():
+            if machine is not None:
+                machine.close()
+        self._machines.clear()
+
     def clone(self, client: ClientWriter, journal: Journal, number: Callable[[], int]) -> Choice:
         twin = Choice.__new__(Choice)
         for slot in Choice.__slots__:

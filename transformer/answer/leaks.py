@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from transformer.answer.observations import Answered, Observation, choices_of, observation
 from transformer.answer.setting import Setting
@@ -106,9 +107,13 @@ def _marks() -> tuple[Mark, ...]:
 MARKS = _marks()
 
 
-def _combined() -> str:
-    """One pattern for all. By first characters, because an alternation of letters is searched for much faster
-    than one of groups; the empty group after each mark says which one it was."""
+@cache
+def _combined() -> re.Pattern[str]:
+    """One pattern for all, compiled when it is first needed.
+
+    By first characters, because an alternation of letters is searched for much faster than one of groups; the
+    empty group after each mark says which one it was.
+    """
     rests: dict[str, list[str]] = {}
     for number, mark in enumerate(MARKS):
         # Names of groups may stand only once in a pattern.
@@ -117,10 +122,7 @@ def _combined() -> str:
         )
         size = 2 if own.startswith("\\") else 1
         rests.setdefault(own[:size], []).append(f"{own[size:]}(?P<mark{number}>)")
-    return "|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in rests.items())
-
-
-_ANY = re.compile(_combined())
+    return re.compile("|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in rests.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,7 @@ class Hit:
 
 def hits(text: str) -> Iterator[Hit]:
     """Every mark in a text, from left to right. Each character is looked at a bounded number of times."""
-    for match in _ANY.finditer(text):
+    for match in _combined().finditer(text):
         number = int(str(match.lastgroup).removeprefix("mark"))
         mark = MARKS[number]
         name, child = (

@@ -215,6 +215,12 @@ class StreamTransformer:
         source = self.sources.get((span.choice, span.channel), SourceMap())
         return resolve(span, source, self._journal.events.items)
 
+    def close(self) -> None:
+        """Nothing more is asked of it. Its parts know each other in circles: without this their memory is
+        free only when the garbage collector next looks at all there is, which a busy server seldom has time
+        for."""
+        self._answer.close()
+
     def snapshot(self) -> StreamTransformer:
         """A copy to come back to; texts and records are shared with it, not copied."""
         twin = StreamTransformer.__new__(StreamTransformer)
@@ -243,8 +249,8 @@ def rescue(
 ) -> tuple[StreamTransformer, bytes]:
     """A transformer that converts nothing and goes on where `broken` failed, and what is to be sent now.
 
-    `reads` is everything that came, the piece at which it failed included. What the client has already is
-    not sent again; what was held back is sent as it was written.
+    `reads` is everything that came, however it is cut, the piece at which it failed included. What the client
+    has already is not sent again; what was held back is sent as it was written.
     """
     for choice in broken._answer.choices.values():
         for machine in choice._machines.values():
@@ -254,13 +260,13 @@ def rescue(
     failed_at = broken._journal.event
     after = []
     for read in reads:
-        plain._journal.read += 1
         plain._received += len(read)
         for frame in plain._decoder.feed(read):
             if plain._journal.event >= failed_at:
                 after.append(frame)
             else:
                 plain._reader.event(frame)
+    plain._journal.read = broken._journal.read
     _carry_over(broken, plain)
     plain._journal.found("transformer-failed", reason=f"{type(error).__name__}: {error}")
     _send_rest(plain, _open(broken))

@@ -122,7 +122,6 @@ def table(tokens: Sequence[StrEnum], blocks: Mapping[StrEnum, tuple[Block, Rule 
 # -- text -> tokens
 
 
-@dataclass(frozen=True, slots=True)
 class Lexicon:
     """What may stand in one kind of place.
 
@@ -130,11 +129,28 @@ class Lexicon:
     `token` matches a whole token there, `partial` a beginning of one that reaches the end of the
     text. Each is tried once at a place, and none is ever run over the same text again because a new
     delta has come: so the work is linear.
+
+    Each is compiled when it is first used: all dialects together have hundreds, which took most of the time
+    that the program needs to start.
     """
 
+    __slots__ = ("_written", "partial", "starts", "token")
     starts: re.Pattern[str]
     token: re.Pattern[str]
     partial: re.Pattern[str]
+
+    def __init__(
+        self, starts: str | re.Pattern[str], token: str | re.Pattern[str], partial: str | re.Pattern[str]
+    ) -> None:
+        self._written = {"starts": starts, "token": token, "partial": partial}
+
+    def __getattr__(self, name: str) -> re.Pattern[str]:
+        """Called only as long as the slot of that name is empty."""
+        if name not in ("starts", "token", "partial"):
+            raise AttributeError(name)
+        pattern = re.compile(self._written[name])
+        setattr(self, name, pattern)
+        return pattern
 
     def find(self, text: str, pos: int) -> int:
         """Where a token may begin, at `pos` or later; -1 if nowhere."""
@@ -142,9 +158,9 @@ class Lexicon:
         return match.end() - 1 if match else -1
 
 
-def upto(chars: str) -> re.Pattern[str]:
+def upto(chars: str) -> str:
     """A pattern for `starts`: one of these characters, written as in a set of a pattern."""
-    return re.compile(f"[^{chars}]*+[{chars}]")
+    return f"[^{chars}]*+[{chars}]"
 
 
 def any_of(words: Sequence[str]) -> str:
@@ -587,6 +603,10 @@ class Machine:
 
     def _dropped(self, start: int, end: int) -> None:
         self.found("text-after-call", start, end, count=end - start)
+
+    def close(self) -> None:
+        """Nothing more is fed: its prose, which reports to it, is let go."""
+        del self.prose
 
     def clone(self, choice: Host) -> Machine:
         twin = type(self).__new__(type(self))

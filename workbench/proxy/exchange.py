@@ -50,6 +50,15 @@ def _wait(reply: Reply, usual: float) -> float:
     return min(float(said), _LONGEST_WAIT) if said.isdigit() else usual
 
 
+def clock_from(begun: float) -> Callable[[], float]:
+    """Seconds since then."""
+
+    def clock() -> float:
+        return time.perf_counter() - begun
+
+    return clock
+
+
 class Exchange:
     """`begun` is when it began, as `time.perf_counter` counts: uvloop's own clock has whole milliseconds."""
 
@@ -62,7 +71,7 @@ class Exchange:
         send: Send,
         begun: float,
     ) -> None:
-        self._begun = begun
+        self.clock = clock_from(begun)
         self._upstream_client = upstream_client
         self._reply: Reply | None = None
         self._interrupted: Fault | None = None  # we have to stop
@@ -81,10 +90,6 @@ class Exchange:
         self.held_back: Callable[[], int] | None = None  # characters that the client does not have yet
         self.answer: Mapping[str, Any] | None = None  # as the client got it, where its API is not upstream's
         self.on_end: Callable[[Exchange, Mapping[str, Any]], None] | None = None  # gets the tape's last line
-
-    def clock(self) -> float:
-        """Seconds since it began."""
-        return time.perf_counter() - self._begun
 
     # -- upstream's side
 

@@ -135,6 +135,10 @@ class HalfClosing(HttpToolsProtocol):
             self.running.disconnected = True
             self.running.message_event.set()
         super().connection_lost(exc)
+        # They know this protocol, and each other: their memory shall be free at once.
+        if self.cycle is not None:
+            self.cycle.scope.pop("extensions", None)
+        self.running = self.last = None
 
 
 class Http1(HalfClosing):

@@ -133,6 +133,7 @@ class Reply:
         """Give the connection back, or close it when there is more to come: upstream stops working then."""
         self._deadline.stop()
         self._answer.close()
+        self._coming = None  # it knows this reply, and would keep it in memory
 
 
 class UpstreamClient:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.client import result
 from tests.support.streams import JSON, chunk, numbered, sse, stream_of, tool
-from transformer import StreamTransformer
+from transformer import DIALECTS, StreamTransformer
 from transformer.journal import Growing, Text
 
 TOOLS = [
@@ -222,12 +223,12 @@ def long_value(dialect: str, size: int) -> StreamTransformer:
     return transformer
 
 
-def texts_of(obj: Any, seen: dict[int, Any], depth: int = 0) -> list[Growing[Any]]:
-    """Every growing text or list that belongs to a transformer."""
+def texts_of(obj: Any, seen: dict[int, Any], depth: int = 0) -> list[Text]:
+    """Every text that belongs to a transformer."""
     if id(obj) in seen or depth > 12 or isinstance(obj, str | bytes | int | float | type | None):
         return []
     seen[id(obj)] = obj
-    found: list[Growing[Any]] = [obj] if isinstance(obj, Growing) else []
+    found = [obj] if isinstance(obj, Text) else []
     if isinstance(obj, dict):
         parts: list[Any] = list(obj.values())
     elif isinstance(obj, list | tuple | set):
@@ -245,8 +246,8 @@ def test_a_snapshot_shares_the_text_of_a_long_value(dialect: str) -> None:
     transformer = long_value(dialect, 1_000_000)
     assert transformer.unaccounted > 1_000_000
     snapshot = transformer.snapshot()
-    mine = [text for text in texts_of(transformer, {}) if len(text) > 5000]
-    its = [text for text in texts_of(snapshot, {}) if len(text) > 5000]
+    mine = [text for text in texts_of(transformer, {}) if text.size > 500_000]
+    its = [text for text in texts_of(snapshot, {}) if text.size > 500_000]
     assert mine and len(mine) == len(its)
     for one, other in zip(mine, its, strict=True):
         assert one is not other
@@ -306,3 +307,39 @@ def test_any_family_of_clones(steps: list[tuple[int, bool, str]]) -> None:
             plain[at] += text
     assert [str(text) for text in family] == plain
     assert [text.size for text in family] == [len(text) for text in plain]
+
+
+def test_a_long_text_takes_little_more_room_than_its_letters() -> None:
+    text = Text()
+    pieces = [f"piece {number} " for number in range(20_000)]
+    for piece in pieces:
+        text.append(piece)
+    assert str(text) == "".join(pieces)
+    assert text.size == len("".join(pieces))
+    assert len(text) < 600, "hundreds of pieces are one"
+
+
+def test_snapshots_of_a_text_that_is_joined_meanwhile_stay_as_they_are() -> None:
+    text = Text()
+    snapshots = []
+    for number in range(3000):
+        text.append(f"{number} ")
+        if number % 100 == 0:
+            snapshots.append((str(text), text.clone()))
+    for said, snapshot in snapshots:
+        assert str(snapshot) == said
+        snapshot.append("another end")
+        assert str(snapshot) == said + "another end"
+    assert str(text).endswith("2999 ")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_closed_transformer_leaves_nothing_to_the_garbage_collector(dialect: str) -> None:
+    transformer = StreamTransformer(dialect, tools=TOOLS, ids=numbered, records="findings")
+    transformer.feed(sse(chunk("Some words. <read>\n<path>a</path>\n</read>"), done=False))
+    transformer.feed(sse(chunk("More words.")))
+    transformer.finish()
+    gc.collect()
+    transformer.close()
+    del transformer
+    assert gc.collect() == 0
