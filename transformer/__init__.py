@@ -20,11 +20,11 @@ Nothing in this package reads a clock, draws a random number, does I/O or logs.
 from transformer.answer.setting import call_ids
 from transformer.answer.stream import StreamTransformer
 from transformer.answer.whole import MessageTransformer, transform_message
-from transformer.dialects import DIALECTS
+from transformer.dialects import BUILTIN_TEMPLATES, DIALECTS
 from transformer.parser.machine import Dialect, Rule
 from transformer.policy import Policy, PolicyError
 from transformer.records import Delta, Event, Finding, Read, Record, Span, Transition
-from transformer.request.prompt import BUILTIN_TEMPLATES, TemplateFailed, Wording, prompt_for
+from transformer.request.prompt import TemplateFailed, Wording, prompt_for
 from transformer.request.request import transform_request
 from transformer.request.writtencall import Written, write_call, written_call
 

@@ -15,10 +15,11 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+from transformer.dialects import BUILTIN_TEMPLATES
 from transformer.findings import note
 from transformer.policy import Policy
 from transformer.records import Finding
-from transformer.request.prompt import BUILTIN_TEMPLATES, TemplateFailed, prompt_for
+from transformer.request.prompt import TemplateFailed, prompt_for
 from transformer.request.request import transform_request
 
 Converted: TypeAlias = tuple[dict[str, Any], list[Finding]]

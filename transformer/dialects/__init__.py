@@ -83,6 +83,9 @@ BROKEN: dict[str, str] = {}  # entry points that could not be loaded, and why
 # A name that is taken stays with the dialect that is built in.
 DIALECTS: Mapping[str, Dialect] = {one.name: one for one in (*_installed(), *reversed(BUILT_IN))}
 DIALECTS = {name: DIALECTS[name] for name in dict.fromkeys((*(one.name for one in BUILT_IN), *DIALECTS))}
+BUILTIN_TEMPLATES: Mapping[str, str] = {
+    name: dialect.template for name, dialect in DIALECTS.items() if dialect.template is not None
+}
 
 
 def find_dialect(name: str) -> Dialect:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from transformer.dialects import DIALECTS, find_dialect
+from transformer.dialects import BUILTIN_TEMPLATES, find_dialect
 from transformer.parser.machine import Dialect
 from transformer.request import toolviews
 from transformer.request.offer import Offer, json_of, offer_of, remembered
@@ -23,11 +23,6 @@ _MOST_CHARACTERS = 4 << 20
 _MOST_STEPS = 10_000
 _MOST_POWER = 64
 _TOO_LONG = f"the prompt grows beyond {_MOST_CHARACTERS} characters"
-
-
-BUILTIN_TEMPLATES: Mapping[str, str] = {
-    name: dialect.template for name, dialect in DIALECTS.items() if dialect.template is not None
-}
 
 
 class Wording(NamedTuple):

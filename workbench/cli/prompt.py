@@ -6,9 +6,8 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from transformer.dialects import DIALECTS, EXAMPLE, find_dialect
+from transformer.dialects import BUILTIN_TEMPLATES, DIALECTS, EXAMPLE, find_dialect
 from transformer.records import Finding
-from transformer.request.prompt import BUILTIN_TEMPLATES
 from transformer.request.request import transform_request
 from workbench.analysis.requests import CHARACTERS_A_TOKEN, Cost, system_text, tool_costs
 from workbench.cli.choices import Show

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from transformer.dialects import BUILTIN_TEMPLATES
 from transformer.frontends import FRONTENDS
 from transformer.policy import CHOICES, Policy, PolicyError
-from transformer.request.prompt import BUILTIN_TEMPLATES
 from transformer.upstreams import UnknownKind, find_kind
 from workbench.errors import UserError
 from workbench.tape.recipe import known_dialect, spoken_dialect

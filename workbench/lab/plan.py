@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from transformer.answer.observations import Call, choices_of
-from transformer.dialects import loaded_dialect
+from transformer.dialects import BUILTIN_TEMPLATES, loaded_dialect
 from transformer.policy import Policy, PolicyError
-from transformer.request.prompt import BUILTIN_TEMPLATES
 from workbench.errors import UserError
 from workbench.proxy.asking import Resend
 from workbench.replay.player import Player

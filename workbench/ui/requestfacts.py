@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from transformer.request.prompt import BUILTIN_TEMPLATES
+from transformer.dialects import BUILTIN_TEMPLATES
 from workbench.analysis.advice import advice
 from workbench.analysis.requests import CHARACTERS_A_TOKEN, Cost, readable, system_text, tool_costs
 from workbench.replay.player import Player
