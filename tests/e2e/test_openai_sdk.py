@@ -14,6 +14,7 @@ from openai import AsyncOpenAI, OpenAI
 
 from tests.e2e.dialogues import Call, written
 from tests.e2e.replays import check_replay
+from tests.support.http import NO_CERTIFICATES
 from tests.support.proxies import Proxy, running_proxy
 from tests.support.streams import JSON, META, message, stream_of, tool
 from tests.support.tiers import only_exhaustive
@@ -103,14 +104,24 @@ WAYS: list[Callable[[Any], Any]] = [created, streamed, helped, created_async, st
 STREAMING = [streamed, helped, streamed_async, helped_async]
 
 
+OPTIONS: dict[str, Any] = {"api_key": "sk-sdk", "max_retries": 0, "timeout": 30}
+
+
+def openai_client(url: str) -> OpenAI:
+    """As the SDK makes its own, but for the certificates that it would read."""
+    http_client = openai.DefaultHttpxClient(verify=NO_CERTIFICATES)
+    return OpenAI(base_url=url, http_client=http_client, **OPTIONS)
+
+
 def ask(way: Callable[[Any], Any], url: str) -> Got:
     """One request, never repeated by the SDK."""
     if not asyncio.iscoroutinefunction(way):
-        with OpenAI(base_url=url, api_key="sk-sdk", max_retries=0, timeout=30) as client:
+        with openai_client(url) as client:
             return way(client)  # type: ignore[no-any-return]
 
     async def once() -> Got:
-        async with AsyncOpenAI(base_url=url, api_key="sk-sdk", max_retries=0, timeout=30) as client:
+        http_client = openai.DefaultAsyncHttpxClient(verify=NO_CERTIFICATES)
+        async with AsyncOpenAI(base_url=url, http_client=http_client, **OPTIONS) as client:
             return await way(client)  # type: ignore[no-any-return]
 
     return asyncio.run(once())
@@ -247,7 +258,7 @@ def test_other_endpoints_are_relayed(setting: Setting):
         "usage": {"prompt_tokens": 1, "total_tokens": 1},
     }
     setting.upstream.answer_with(lambda seen: whole(listed if seen.method == "GET" else embedded))
-    with OpenAI(base_url=setting.proxy.url, api_key="sk-sdk", max_retries=0) as client:
+    with openai_client(setting.proxy.url) as client:
         assert [model.id for model in client.models.list()] == ["m"]
         assert client.embeddings.create(model="e", input="x", encoding_format="float").data[0].embedding == [
             0.5

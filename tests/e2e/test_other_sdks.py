@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import anthropic
-import httpx
 import openai
 import pytest
 from anthropic import Anthropic
@@ -17,6 +16,7 @@ from openai import OpenAI
 from tests.e2e.dialogues import Call, written
 from tests.e2e.errands import DIALECTS
 from tests.e2e.replays import check_replay
+from tests.support import http
 from tests.support.bench import wait_for
 from tests.support.proxies import Proxy, running_proxy
 from tests.support.streams import JSON, META, message, stream_of
@@ -98,7 +98,8 @@ def setting(request: pytest.FixtureRequest, served: tuple[ScriptedUpstream, Prox
 
 def openai_client(to: Setting) -> Any:
     """Untyped: what is asked and answered are plain dictionaries here."""
-    return OpenAI(base_url=to.proxy.url, api_key="sk-sdk", max_retries=0, timeout=30)
+    http_client = openai.DefaultHttpxClient(verify=http.NO_CERTIFICATES)
+    return OpenAI(base_url=to.proxy.url, api_key="sk-sdk", max_retries=0, timeout=30, http_client=http_client)
 
 
 def ask_response(to: Setting, **more: Any) -> JSON:
@@ -138,7 +139,10 @@ def response_helped(to: Setting) -> Got:
 
 
 def anthropic_client(to: Setting) -> Any:
-    return Anthropic(base_url=to.proxy.base, api_key="sk-sdk", max_retries=0, timeout=30)
+    http_client = anthropic.DefaultHttpxClient(verify=http.NO_CERTIFICATES)
+    return Anthropic(
+        base_url=to.proxy.base, api_key="sk-sdk", max_retries=0, timeout=30, http_client=http_client
+    )
 
 
 def ask_message(to: Setting, **more: Any) -> JSON:
@@ -348,7 +352,7 @@ def test_both_find_the_models(setting: Setting):
     setting.upstream.answer_with(lambda seen: whole({"object": "list", "data": data}))
     with openai_client(setting) as client:
         assert sorted(model.id for model in client.models.list()) == sorted(DIALECTS)
-    answer = httpx.get(f"{setting.proxy.base}/v1/models", headers={"x-api-key": "sk"}, trust_env=False)
+    answer = http.get(f"{setting.proxy.base}/v1/models", headers={"x-api-key": "sk"})
     listed = answer.json()
     assert listed["object"] == "list"
     assert sorted(listed["data"], key=lambda model: DIALECTS.index(model["id"])) == data

@@ -137,7 +137,8 @@ def odd_body(name: str, stream: bytes, whole: bytes, expected: Outcome) -> Itera
 
 
 def cases() -> list[Case]:
-    return [*framing(), *connection(), *heads(), *statuses(), *bodies(), *events(), *silence(), *encodings()]
+    parts = (framing, connection, heads, statuses, bodies, events, silence, endless, encodings)
+    return [case for part in parts for case in part()]
 
 
 # -- the body has begun, and what comes is not HTTP any more
@@ -333,10 +334,13 @@ def silence() -> Iterator[Case]:
     yield from after("silence in a chunk", [Raw(b"ff\r\n"), NO_MORE], "idle_timeout", "upstream_timeout")
     digits = [step for _ in range(30) for step in (Raw(b"0"), Pause(0.1))]
     yield from after("a chunk's size without an end", digits, "idle_timeout", "upstream_timeout")
+
+
+def endless() -> Iterator[Case]:
     pings = [step for _ in range(60) for step in (Raw(piece(b": ping\n\n")), Pause(0.1))]
-    endless = Broken("answer_timeout", "", "upstream_timeout")
+    begun = Broken("answer_timeout", "", "upstream_timeout")
     too_long = Refused(504, "answer_timeout", "upstream_timeout")
-    yield from both("comments for ever", [Raw(head()), *pings], endless, too_long)
+    yield from both("comments for ever", [Raw(head()), *pings], begun, too_long)
 
 
 # -- compression

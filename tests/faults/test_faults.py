@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TypeAlias
 
 import httpx
 import pytest
 
-from tests.faults.table import ARGUMENTS, BREATH, DATA, Answered, Broken, Case, Refused, cases
-from tests.support.bench import CALL, COMMENT, Bench, by_transformer, replayed, running_bench
+from tests.faults.table import (
+    ARGUMENTS,
+    BREATH,
+    DATA,
+    Answered,
+    Broken,
+    Case,
+    Refused,
+    cases,
+    endless,
+    silence,
+)
+from tests.support.bench import CALL, COMMENT, PATIENT, Bench, by_transformer, replayed, running_bench
 from tests.support.client import message_result, result
 from tests.support.streams import message
 from tests.support.tiers import exhaustive
 from tests.support.upstream.answers import Answer, Close, Gate, Pause, Raw, Step, stream, whole
 from workbench.tape.format import Tape
 
-# Waits that a test can afford; every one of them is far from the next.
-QUICK = "heartbeat = 0.15\nhead_wait = 0.3\nsilence = 0.4\nidle_timeout = 0.8\nanswer_timeout = 2.5\n"
-# An answer of very many small pieces takes longer on a machine that is busy.
-LONGER = "heartbeat = 0.15\nhead_wait = 1.2\nsilence = 1.5\nidle_timeout = 2.2\nanswer_timeout = 4\n"
+# Waits that a test can afford, each far from the next, for the cases that one of them has to end. An answer's
+# head may take as long as a connection and a silence together. To send very many small pieces takes longer.
+BEGINS = "heartbeat = 0.15\nhead_wait = 0.3\nsilence = 0.4\ngrace = 0.6\n"
+BEGINS_LATER = "heartbeat = 0.15\nhead_wait = 1.2\nsilence = 1.5\ngrace = 0.6\n"
+SILENT = "connect_timeout = 1\nidle_timeout = 0.8\n"
+SILENT_LONGER = "connect_timeout = 1\nidle_timeout = 2.2\n"
+ENDLESS = BEGINS + "idle_timeout = 60\nanswer_timeout = 1.2\n"
 
 
 LARGE = 5000  # bytes: more is not cut into small pieces
@@ -30,7 +45,7 @@ Outcomes: TypeAlias = dict[str, tuple[httpx.Response, Tape]]
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    with running_bench(tmp_path_factory.mktemp("bench"), toml=QUICK) as bench:
+    with running_bench(tmp_path_factory.mktemp("bench"), toml=PATIENT) as bench:
         yield bench
 
 
@@ -55,17 +70,36 @@ def all_cases() -> list[Case]:
 CASES = {f"case_{number}": case for number, case in enumerate(all_cases())}
 
 
+def sessions_of(part: Iterable[Case]) -> set[str]:
+    names = {case.name for case in part}
+    return {session for session, case in CASES.items() if case.name.partition(", ")[0] in names}
+
+
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcomes]:
-    """All of them through one proxy, many at a time: none may disturb another."""
-    with (
-        running_bench(tmp_path_factory.mktemp("faults"), toml=LONGER if exhaustive() else QUICK) as bench,
-        ThreadPoolExecutor(12) as pool,
-    ):
-        bench.upstream.answer_with(lambda seen: script(str(seen.header("x-session-id"))))
-        asked = {session: pool.submit(ask, bench, session) for session in CASES}
+    """All of them, many at a time: none may disturb another. Those that a wait must end have proxies that do
+    not wait long; for all others no wait passes, however slow the machine is."""
+    silent, too_long = sessions_of(silence()), sessions_of(endless())
+    groups = [
+        (BEGINS_LATER + SILENT_LONGER if exhaustive() else BEGINS + SILENT, silent),
+        (ENDLESS, too_long),
+        (PATIENT, CASES.keys() - silent - too_long),
+    ]
+    with ExitStack() as stack, ThreadPoolExecutor(len(silent | too_long)) as pool:
+        asked: dict[str, Future[httpx.Response]] = {}
+        benches = [
+            stack.enter_context(running_bench(tmp_path_factory.mktemp("faults"), toml=toml))
+            for toml, _ in groups
+        ]
+        for bench, (_, sessions) in zip(benches, groups, strict=True):
+            bench.upstream.answer_with(lambda seen: script(str(seen.header("x-session-id"))))
+            asked |= {session: pool.submit(ask, bench, session) for session in sorted(sessions)}
         responses = {session: future.result() for session, future in asked.items()}
-        tapes = {str(tape.header["session"]): tape for tape in bench.proxy.tapes(len(CASES))}
+        tapes = {
+            str(tape.header["session"]): tape
+            for bench, (_, sessions) in zip(benches, groups, strict=True)
+            for tape in bench.proxy.tapes(len(sessions))
+        }
         yield {session: (response, tapes[session]) for session, response in responses.items()}
 
 

@@ -12,16 +12,21 @@ from typing import Any
 
 import httpx
 
+from tests.support import http
 from tests.support.proxies import Proxy, running_proxy
 from tests.support.streams import tool
 from tests.support.upstream.answers import Answer, Head
-from tests.support.upstream.server import ScriptedUpstream
+from tests.support.upstream.server import Script, ScriptedUpstream
 from workbench.tape.format import Tape
 from workbench.tape.recipe import Wishes, make_recipe
 
 TOOLS = [tool("read_file", {"path": {"type": "string"}})]
 CALL = "Hello\n<read_file>\n<path>a.py</path>\n</read_file>"
 # Waits that a test can afford; every one of them is far from the next.
+# PATIENT is for tests that wait for none of them: a slow machine does not make one pass.
+# HASTY is for tests in which the client waits until one of them has passed.
+PATIENT = "heartbeat = 60\nhead_wait = 60\nsilence = 60\ngrace = 0.6\nidle_timeout = 60\n"
+HASTY = "heartbeat = 0.05\nhead_wait = 0.1\nsilence = 0.2\ngrace = 0.2\nidle_timeout = 60\n"
 QUICK = "heartbeat = 0.25\nhead_wait = 0.5\nsilence = 1.0\ngrace = 0.6\nidle_timeout = 3\n"
 HEAD = Head(200, [("content-type", "text/event-stream")])
 COMMENT = b": the workbench is waiting for upstream\n\n"
@@ -50,6 +55,15 @@ class Bench:
             "POST", "/v1/chat/completions", json=self.body(True, tools), **self.options(more)
         ) as response:
             yield response
+
+    @contextmanager
+    def scripted(self, script: Script) -> Iterator[None]:
+        """Meanwhile a function of the request chooses the answer; afterwards they are queued as before."""
+        self.upstream.answer_with(script)
+        try:
+            yield
+        finally:
+            self.upstream.answer_with(None)
 
     def body(self, stream: bool = True, tools: Any = TOOLS) -> dict[str, Any]:
         offered = {} if tools is None else {"tools": tools}
@@ -88,7 +102,7 @@ def running_bench(
     with (
         ScriptedUpstream() as upstream,
         running_proxy(folder, upstream, dialect, *flags, toml=toml, **more) as proxy,
-        httpx.Client(base_url=proxy.base, timeout=30, trust_env=False) as client,
+        http.client(proxy.base) as client,
     ):
         yield Bench(upstream, proxy, client)
 

@@ -12,6 +12,7 @@ from contextlib import closing
 import httpx
 import pytest
 
+from tests.support import http
 from tests.support.upstream.answers import (
     Answer,
     Close,
@@ -106,17 +107,17 @@ def test_each_write_leaves_at_once(upstream: ScriptedUpstream):
 
 def test_a_stream_is_sse_in_the_reads_it_is_given(upstream: ScriptedUpstream):
     upstream.answer(stream([b"data: 1\n", b"\n"], pause=0.01), stream(b"all", headers=[("x-id", "7")]))
-    with httpx.stream("POST", upstream.url, json={}) as response:
+    with http.stream("POST", upstream.url, json={}) as response:
         assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
         assert list(response.iter_raw()) == [b"data: 1\n", b"\n"]
-    assert httpx.post(upstream.url, json={}).headers["x-id"] == "7"
+    assert http.post(upstream.url, json={}).headers["x-id"] == "7"
 
 
 def test_answers_are_given_in_order_over_one_connection(upstream: ScriptedUpstream):
     upstream.answer(
         whole([1]), failure(429, "<p>slow</p>", "text/html", [("retry-after", "7")]), failure(503)
     )
-    with httpx.Client() as client:
+    with http.client() as client:
         answers = [client.post(upstream.url, content=str(n)) for n in range(4)]
         assert upstream.connections == 1
     assert [answer.status_code for answer in answers] == [200, 429, 503, 500]
@@ -128,20 +129,20 @@ def test_answers_are_given_in_order_over_one_connection(upstream: ScriptedUpstre
 
 def test_a_script_may_choose_by_the_request(upstream: ScriptedUpstream):
     upstream.answer_with(lambda seen: whole({"path": seen.path, "asked": seen.json}))
-    assert httpx.post(upstream.base + "/x", json=[1]).json() == {"path": "/x", "asked": [1]}
+    assert http.post(upstream.base + "/x", json=[1]).json() == {"path": "/x", "asked": [1]}
 
 
 def test_a_script_that_raises_fails_the_test():
     with pytest.raises(AssertionError, match="the script failed"), ScriptedUpstream() as upstream:
         upstream.answer_with(lambda seen: whole(seen.json["nothing"]))
         with pytest.raises(httpx.RemoteProtocolError):
-            httpx.post(upstream.url, json={}, timeout=30)
+            http.post(upstream.url, json={}, timeout=30)
 
 
 @pytest.mark.parametrize("key", ["named", threading.Event()])
 def test_a_gate_holds_the_answer_until_the_test_opens_it(upstream: ScriptedUpstream, key):
     upstream.answer(Answer([Head(), Send(b"before"), Gate(key), Send(b"behind"), Finish()]))
-    with httpx.stream("POST", upstream.url, json={}) as response:
+    with http.stream("POST", upstream.url, json={}) as response:
         reads = response.iter_raw()
         assert next(reads) == b"before"
         upstream.open(key) if isinstance(key, str) else key.set()
@@ -151,7 +152,7 @@ def test_a_gate_holds_the_answer_until_the_test_opens_it(upstream: ScriptedUpstr
 def test_a_pause_lasts(upstream: ScriptedUpstream):
     upstream.answer(Answer([Pause(0.2), *whole({}).steps]))
     before = time.monotonic()
-    httpx.post(upstream.url, json={})
+    http.post(upstream.url, json={})
     assert time.monotonic() - before >= 0.2
 
 
@@ -174,7 +175,7 @@ def test_a_reset_is_a_reset(upstream: ScriptedUpstream):
 def test_a_client_that_leaves_is_noticed_at_once(upstream: ScriptedUpstream, steps):
     upstream.answer(Answer(steps))
     before = time.monotonic()
-    with httpx.stream("POST", upstream.url, content=b"me") as response:
+    with http.stream("POST", upstream.url, content=b"me") as response:
         assert next(response.iter_raw()).startswith(b"one")
     (gone,) = upstream.wait_for_disconnects(1, timeout=2)
     assert gone.request.body == b"me"
@@ -184,7 +185,7 @@ def test_a_client_that_leaves_is_noticed_at_once(upstream: ScriptedUpstream, ste
 def test_a_flood_stops_where_the_client_does_not_read(upstream: ScriptedUpstream):
     size = 64 << 20
     upstream.answer(Answer([Head(), Flood(size), Finish()]))
-    with httpx.stream("POST", upstream.url, json={}) as response:
+    with http.stream("POST", upstream.url, json={}) as response:
         upstream.wait_until(lambda: upstream.accepted > 0, "flood")
         levels = [-1, upstream.accepted]
         while levels[-1] != levels[-2]:
@@ -213,7 +214,7 @@ def test_it_speaks_tls():
         trust = ssl.create_default_context(cafile=str(CERTIFICATE))
         assert httpx.post(upstream.url, json={}, verify=trust, timeout=30).json() == {"secret": True}
         with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
-            httpx.post(upstream.url, json={})
+            http.post(upstream.url, json={})
 
 
 def test_it_listens_where_it_is_told_while_it_runs():
@@ -221,6 +222,6 @@ def test_it_listens_where_it_is_told_while_it_runs():
     with ScriptedUpstream(port=port) as upstream:
         upstream.answer(whole({}))
         assert upstream.url == f"http://127.0.0.1:{port}/v1"
-        assert httpx.get(upstream.url).status_code == 200
+        assert http.get(upstream.url).status_code == 200
     with pytest.raises(httpx.ConnectError):
-        httpx.get(upstream.url)
+        http.get(upstream.url)

@@ -40,7 +40,7 @@ class ScriptedUpstream:
         self.port = port
         self._ssl = ssl_context
         self._queue: deque[Answer] = deque()
-        self._script: Script = lambda seen: self._queue.popleft() if self._queue else NOT_SCRIPTED
+        self._script: Script | None = None
         self._gates: dict[str, threading.Event] = {}
         self._problems: list[BaseException] = []  # a script that raised must not pass for a lost connection
         self._changed = threading.Condition()
@@ -61,8 +61,8 @@ class ScriptedUpstream:
         """Queue answers; they are given in the order in which requests arrive."""
         self._queue.extend(answers)
 
-    def answer_with(self, script: Script) -> None:
-        """Let a function of the request choose the answer, from now on."""
+    def answer_with(self, script: Script | None) -> None:
+        """Let a function of the request choose the answer, from now on; None: the queue does it again."""
         self._script = script
 
     def gate(self, name: str) -> threading.Event:
@@ -134,7 +134,9 @@ class ScriptedUpstream:
         with self._changed:
             self.requests.append(seen)
             self._changed.notify_all()
-        return self._script(seen)
+        if self._script is not None:
+            return self._script(seen)
+        return self._queue.popleft() if self._queue else NOT_SCRIPTED
 
     def note(self, *, gone: Gone | None = None, accepted: int = 0, connections: int = 0) -> None:
         with self._changed:

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.support import http
 from tests.support.bench import CALL, HEAD, QUICK, TOOLS, Bench, running_bench, wait_for
 from tests.support.client import result
 from tests.support.proxies import running_proxy
@@ -34,7 +35,7 @@ class Viewer:
     def ask(self, method: str, path: str, body: Any = None, token: str | None = None) -> httpx.Response:
         headers = {"x-workbench-token": token or self.registration.token}
         url = self.registration.control + path
-        return httpx.request(method, url, json=body, headers=headers, trust_env=False)
+        return http.request(method, url, json=body, headers=headers)
 
     def resend(self, **body: Any) -> Tape:
         """The tape of the new exchange."""
@@ -60,20 +61,21 @@ def test_nobody_without_the_token(viewer: Viewer, path: str):
     method = {"/status": "GET", "/upstreams/default": "PATCH"}.get(path, "POST")
     for token in ("wrong", viewer.registration.token[:-1], viewer.registration.token + "x"):
         assert viewer.ask(method, path, {}, token=token).status_code == 401
-    assert httpx.request(method, viewer.registration.control + path, trust_env=False).status_code == 401
+    assert http.request(method, viewer.registration.control + path).status_code == 401
 
 
-def test_status(viewer: Viewer, bench: Bench):
-    with bench.asking(Answer([HEAD, Send(DATA[:40]), Gate("never")])):
+def test_status(hasty: Bench):
+    viewer = Viewer(hasty)
+    with hasty.asking(Answer([HEAD, Send(DATA[:40]), Gate("never")])):
         status = viewer.ask("GET", "/status").json()
-        assert status["running"] == [bench.tape(complete=False).header["id"]]
+        assert status["running"] == [hasty.tape(complete=False).header["id"]]
         assert status["held_back"] == {}
-    with bench.asking(Answer([HEAD, Send(stream_of("<read_file>\n<pa")[:-14]), Gate("never")])):
+    with hasty.asking(Answer([HEAD, Send(stream_of("<read_file>\n<pa")[:-14]), Gate("never")])):
         (id,) = wait_for(lambda: viewer.ask("GET", "/status").json()["held_back"], "text is held")
         # That the client of the one before has left is noticed a moment later.
         wait_for(lambda: viewer.ask("GET", "/status").json()["running"] == [id], "only this one runs")
     assert status["upstreams"] == [
-        {"name": "default", "url": bench.upstream.url, "dialect": "roo-xml", "policy": {}, "changed": {}}
+        {"name": "default", "url": hasty.upstream.url, "dialect": "roo-xml", "policy": {}, "changed": {}}
     ]
     assert status["recorder"] == {"problem": None, "index_problem": None, "lost_lines": 0, "lost_bytes": 0}
 
@@ -189,7 +191,7 @@ def keyed(tmp_path: Path) -> Iterator[Bench]:
         toml = f"{QUICK}[upstreams.own]\n{own}"
         with (
             running_proxy(tmp_path, None, toml=toml, env={"WB_TEST_KEY": KEY, "WB_TEAM": TEAM}) as proxy,
-            httpx.Client(base_url=proxy.base, trust_env=False) as client,
+            http.client(proxy.base) as client,
         ):
             yield Bench(upstream, proxy, client)
 
@@ -240,6 +242,6 @@ def test_odd_values_are_refused_with_a_sentence(viewer: Viewer, method: str, pat
     registration = viewer.registration
     headers = {"x-workbench-token": registration.token}
     url = registration.control + path
-    answer = httpx.request(method, url, content=body.encode(), headers=headers, trust_env=False)
+    answer = http.request(method, url, content=body.encode(), headers=headers)
     assert 400 <= answer.status_code < 500, answer.text
     assert len(answer.json()["error"]["message"].split()) > 4

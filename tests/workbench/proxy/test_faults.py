@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 import json
 import ssl
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tests.support import http
 from tests.support.bench import (
     CALL,
     COMMENT,
@@ -37,6 +40,7 @@ from tests.support.upstream.answers import (
     Raw,
     Reset,
     Send,
+    Step,
     failure,
     stream,
 )
@@ -236,11 +240,11 @@ def test_no_server_there(tmp_path: Path, url: str, code: str, said: str):
     with running_proxy(tmp_path, url, "roo-xml", toml=QUICK) as proxy:
         for streamed in (True, False):
             asked = {"model": "m", "messages": []} | {"stream": streamed}
-            response = httpx.post(f"{proxy.url}/chat/completions", json=asked, trust_env=False, timeout=20)
+            response = http.post(f"{proxy.url}/chat/completions", json=asked, timeout=20)
             error = error_of(response)
             assert (response.status_code, error["code"]) == (502, code)
             assert said in error["message"] and url in error["message"]
-        health = httpx.get(f"{proxy.base}/health", trust_env=False, timeout=20)
+        health = http.get(f"{proxy.base}/health", timeout=20)
         assert health.status_code == 503
         assert health.json()["upstreams"]["default"]["reachable"] is False
 
@@ -252,18 +256,33 @@ def test_a_certificate_that_nobody_signed(tmp_path: Path):
         ScriptedUpstream(ssl_context=context) as upstream,
         running_proxy(tmp_path, upstream, "roo-xml", toml=QUICK) as proxy,
     ):
-        response = httpx.post(f"{proxy.url}/chat/completions", json={"stream": True}, trust_env=False)
+        response = http.post(f"{proxy.url}/chat/completions", json={"stream": True})
     assert (response.status_code, error_of(response)["code"]) == (502, "tls")
     assert response.headers["x-should-retry"] == "false"
 
 
-def test_an_upstream_that_is_stuck(tmp_path: Path):
-    answers = (Answer([Gate("never")]), Answer([HEAD, Gate("never")]))
-    with running_bench(tmp_path, toml="idle_timeout = 0.4\n") as bench:
-        for answer, streamed in itertools.product(answers, (True, False)):
-            response = bench.ask(answer, stream=streamed)
-            assert (response.status_code, error_of(response)["code"]) == (504, "idle_timeout")
-            assert "idle_timeout" in error_of(response)["message"]
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """It gives up an upstream soon: for an answer's head it waits as long as both timeouts together."""
+    toml = "heartbeat = 0.05\nconnect_timeout = 1\nidle_timeout = 0.6\ngrace = 0.6\n"
+    with running_bench(tmp_path_factory.mktemp("impatient"), toml=toml) as bench:
+        yield bench
+
+
+def test_an_upstream_that_is_stuck(impatient: Bench):
+    """All at once: each of them only waits."""
+    stuck = {"before its head": Answer([Gate("never")]), "behind its head": Answer([HEAD, Gate("never")])}
+    cases = list(itertools.product(stuck, (True, False)))
+
+    def ask(where: str, streamed: bool) -> httpx.Response:
+        body, headers = impatient.body(streamed), {"x-stuck": where}
+        return impatient.client.post("/v1/chat/completions", json=body, headers=headers)
+
+    with impatient.scripted(lambda seen: stuck[str(seen.header("x-stuck"))]), ThreadPoolExecutor(4) as pool:
+        responses = list(pool.map(ask, *zip(*cases, strict=True)))
+    for case, response in zip(cases, responses, strict=True):
+        assert (response.status_code, error_of(response)["code"]) == (504, "idle_timeout"), case
+        assert "idle_timeout" in error_of(response)["message"]
 
 
 # In the middle of an answer
@@ -306,8 +325,8 @@ def test_without_tools_a_break_ends_with_an_error_event(bench: Bench):
     assert response.content.endswith(b"data: [DONE]\n\n")
 
 
-def test_an_upstream_that_falls_silent_in_the_middle(bench: Bench):
-    response = bench.ask(Answer([HEAD, Send(TEXT), Gate("never")]))  # idle_timeout is 3 s
+def test_an_upstream_that_falls_silent_in_the_middle(impatient: Bench):
+    response = impatient.ask(Answer([HEAD, Send(TEXT), Gate("never")]))
     got = result(response.content.replace(COMMENT, b""))
     assert response.content.count(COMMENT) > 3
     assert got.content == "Hello" and got.error is not None and got.error["code"] == "idle_timeout"
@@ -339,12 +358,22 @@ def test_a_clean_end_without_done_is_an_end(bench: Bench):
     assert got.calls and got.finish_reason == "tool_calls"
 
 
-def test_an_http_error_behind_a_long_silence_is_an_error_event(bench: Bench):
-    """The silence for which headers wait is 1 s here."""
+def ask_late(hasty: Bench, before: list[Step], late: list[Step], tools: Any = TOOLS) -> tuple[int, bytes]:
+    """The answer to a client that has got its head, as nothing came for too long; then upstream goes on."""
+    gate = f"late {next(_numbers)}"
+    with hasty.asking(Answer([*before, Gate(gate), *late]), tools=tools) as response:
+        hasty.upstream.open(gate)
+        return response.status_code, response.read()
+
+
+_numbers = itertools.count()
+
+
+def test_an_http_error_behind_a_long_silence_is_an_error_event(hasty: Bench):
     late = failure(400, {"error": {"message": "too late", "type": "invalid_request_error"}})
-    response = bench.ask(Answer([Pause(1.3), *late.steps]))
-    got = result(response.content.replace(COMMENT, b""))
-    assert response.status_code == 200
+    status, content = ask_late(hasty, [], list(late.steps))
+    got = result(content.replace(COMMENT, b""))
+    assert status == 200
     assert got.error is not None and got.error["message"] == "too late"
 
 
@@ -358,21 +387,20 @@ def test_an_http_error_behind_a_long_silence_is_an_error_event(bench: Bench):
         (b'{"error": {"message": "over quota"}}', "over quota"),
     ],
 )
-def test_no_answer_behind_a_long_wait_is_an_error_event(bench: Bench, body: bytes, said: str, tools: Any):
-    """The wait for which headers are held back is 0.5 s here."""
-    late = Answer([HEAD, Pause(0.7), *([Send(body)] if body else []), Finish()])
-    response = bench.ask(late, tools=tools)
-    assert response.status_code == 200
-    told = response.content.split(b"data: ")[-2]
+def test_no_answer_behind_a_long_wait_is_an_error_event(hasty: Bench, body: bytes, said: str, tools: Any):
+    late: list[Step] = [*([Send(body)] if body else []), Finish()]
+    status, content = ask_late(hasty, [HEAD], late, tools)
+    assert status == 200
+    told = content.split(b"data: ")[-2]
     assert said in json.loads(told)["error"]["message"]
-    assert response.content.endswith(b"data: [DONE]\n\n")
-    assert b"".join(bench.tape().sent) == response.content
+    assert content.endswith(b"data: [DONE]\n\n")
+    assert b"".join(hasty.tape().sent) == content
 
 
-def test_a_last_event_without_its_blank_line_is_an_answer_however_late(bench: Bench):
+def test_a_last_event_without_its_blank_line_is_an_answer_however_late(hasty: Bench):
     event = b'data: {"choices":[{"index":0,"delta":{"content":"Hello"}}]}'
-    response = bench.ask(Answer([HEAD, Pause(0.7), Send(event), Finish()]), tools=None)
-    assert response.content.replace(COMMENT, b"") == event
+    status, content = ask_late(hasty, [HEAD], [Send(event), Finish()], None)
+    assert (status, content.replace(COMMENT, b"")) == (200, event)
 
 
 # What the client sends

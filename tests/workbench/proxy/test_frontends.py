@@ -14,6 +14,7 @@ import httpx
 import pytest
 import zstandard
 
+from tests.support import http
 from tests.support.apis import messages_result, named_events, responses_result
 from tests.support.bench import CALL, HEAD, TOOLS, Bench, replayed, running_bench, wait_for
 from tests.support.client import result
@@ -175,27 +176,27 @@ def test_what_is_not_json_is_refused_in_the_words_of_the_api(bench: Bench, api: 
 @pytest.mark.parametrize(
     ("api", "beat"), [("responses", b"event: response.in_progress\n"), ("messages", PING)]
 )
-def test_events_keep_a_silent_stream_alive(bench: Bench, api: str, beat: bytes):
+def test_events_keep_a_silent_stream_alive(hasty: Bench, api: str, beat: bytes):
     """Before upstream's head, before its first event, and in the middle; never a comment, which Codex
     does not count."""
     reads = [stream_of(CALL)[at : at + 400] for at in range(0, len(stream_of(CALL)), 400)]
     head, first, rest = (Gate(f"{api} {place}") for place in ("head", "first", "rest"))
     steps: list[Step] = [head, HEAD, first, Send(reads[0]), rest, *map(Send, reads[1:])]
-    bench.upstream.answer(Answer([*steps, Finish()]))
+    hasty.upstream.answer(Answer([*steps, Finish()]))
     body = {**BODIES[api], "stream": True}
     got, beats = b"", 0
-    with bench.client.stream("POST", f"/v1/{api}", json=body, **bench.options({})) as response:
+    with hasty.client.stream("POST", f"/v1/{api}", json=body, **hasty.options({})) as response:
         pieces = response.iter_raw()
         for gate in (head, first, rest):
             wanted = got.count(beat) + 2
             while got.count(beat) < wanted:
                 got += next(pieces)
-            bench.upstream.open(str(gate.key))
+            hasty.upstream.open(str(gate.key))
             beats += 2
         got += b"".join(pieces)
     assert got.count(beat) >= beats and not got.startswith(b":") and b"\n:" not in got
     assert got.startswith(b"event: response.created" if api == "responses" else b"event: message_start")
-    tape = bench.tape()
+    tape = hasty.tape()
     beaten = [line.data for line in tape.of("sent") if line.value.get("by") == "heartbeat"]
     assert len(beaten) >= beats - 1  # the first one may be the opening
     own = b"".join(line.data for line in tape.of("sent") if "by" not in line.value)
@@ -336,7 +337,7 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         )
         with (
             running_proxy(tmp_path_factory.mktemp("several"), None, None, toml=toml) as proxy,
-            httpx.Client(base_url=proxy.base, timeout=30, trust_env=False) as client,
+            http.client(proxy.base) as client,
         ):
             yield Bench(upstream, proxy, client)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support import http
 from tests.support.bench import QUICK, Bench
 from tests.support.commands import RunCommand
 from tests.support.proxies import running_proxy
@@ -75,7 +76,7 @@ def test_what_is_allowed_comes_in(tmp_path: Path):
     open_to_all = whole({}, headers=[("access-control-allow-origin", "*")])
     with ScriptedUpstream() as upstream, running_proxy(tmp_path, upstream, toml=toml) as proxy:
         upstream.answer(MODELS, open_to_all)
-        with httpx.Client(base_url=proxy.base, trust_env=False) as client:
+        with http.client(proxy.base) as client:
             assert client.get("/v1/models", headers={"host": "box.lan:80"}).status_code == 200
             page = {"origin": "http://localhost:3000"}
             answer = client.get("/v1/models", headers=page)
@@ -90,7 +91,7 @@ def test_what_is_allowed_comes_in(tmp_path: Path):
 def test_bodies_and_headers_have_limits(tmp_path: Path):
     toml = QUICK + "max_body_bytes = 1000\nmax_header_bytes = 2000\n"
     with ScriptedUpstream() as upstream, running_proxy(tmp_path, upstream, toml=toml) as proxy:
-        with httpx.Client(base_url=proxy.base, trust_env=False) as client:
+        with http.client(proxy.base) as client:
             said = client.post("/v1/chat/completions", content=b"{" + b" " * 2000)
             assert said.status_code == 413 and "max_body_bytes" in said.json()["error"]["message"]
             chunks = iter([b"{", b" " * 600, b" " * 600])
@@ -112,7 +113,7 @@ def test_another_address_needs_a_token(tmp_path: Path, run: RunCommand):
         running_proxy(
             tmp_path, upstream, None, "--listen", "0.0.0.0", env={"WORKBENCH_TOKEN": TOKEN}
         ) as proxy,
-        httpx.Client(base_url=proxy.base, trust_env=False) as client,
+        http.client(proxy.base) as client,
     ):
         upstream.answer(*[MODELS] * 5)
         assert client.get("/v1/models").status_code == 401
@@ -187,7 +188,7 @@ def test_a_page_that_is_allowed_needs_the_token_but_not_to_ask_whether_it_may(tm
     with (
         ScriptedUpstream() as upstream,
         running_proxy(tmp_path, upstream, toml=toml, env={"WORKBENCH_TOKEN": TOKEN}) as proxy,
-        httpx.Client(base_url=proxy.base, trust_env=False) as client,
+        http.client(proxy.base) as client,
     ):
         upstream.answer(MODELS)
         before = client.options("/v1/models", headers=page | {"access-control-request-method": "GET"})

@@ -8,12 +8,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import httpx
 import openai
 import pytest
 from openai import OpenAI
 
-from tests.support.bench import QUICK, TOOLS, Bench, running_bench, wait_for
+from tests.support import http
+from tests.support.bench import HASTY, TOOLS, Bench, running_bench, wait_for
 from tests.support.streams import message, stream_of
 from tests.support.upstream.answers import Answer, Close, Finish, Gate, Head, Send, stream, whole
 from workbench.proxy.registration import registered
@@ -46,7 +46,7 @@ class Desk:
     def ask(self, method: str, path: str, body: Any = None, status: int = 200) -> Any:
         headers = {"x-workbench-token": self.registration.token}
         url = self.registration.control + path
-        answer = httpx.request(method, url, json=body, headers=headers, trust_env=False)
+        answer = http.request(method, url, json=body, headers=headers)
         assert answer.status_code == status, answer.text
         return answer.json()
 
@@ -68,7 +68,8 @@ class Desk:
     def start(self, work: Callable[[OpenAI], Any], *answers: Answer) -> Future[Any]:
         """The client begins to ask, in a thread of its own."""
         self.bench.upstream.answer(*answers)
-        client = OpenAI(base_url=self.bench.proxy.url, api_key="sk-x", timeout=20)
+        http_client = openai.DefaultHttpxClient(verify=http.NO_CERTIFICATES)
+        client = OpenAI(base_url=self.bench.proxy.url, api_key="sk-x", timeout=20, http_client=http_client)
         return self.pool.submit(work, client)
 
     def tape(self, id: str, complete: bool = True) -> Tape:
@@ -82,7 +83,7 @@ class Desk:
 
 @pytest.fixture(scope="module")
 def module_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    with running_bench(tmp_path_factory.mktemp("intercept"), toml=QUICK) as bench:
+    with running_bench(tmp_path_factory.mktemp("intercept"), toml=HASTY) as bench:
         yield bench
 
 
@@ -279,7 +280,7 @@ def test_what_cannot_be_done_is_said(desk: Desk):
 
 
 def test_breakpoints_of_the_command_line_stay_when_a_screen_goes(tmp_path: Path):
-    with running_bench(tmp_path, toml=QUICK, flags=("--break", "tool:read*")) as bench:
+    with running_bench(tmp_path, toml=HASTY, flags=("--break", "tool:read*")) as bench:
         desk = Desk(bench)
         desk.stop_at("tool:other")
         assert desk.ask("DELETE", "/breakpoints")["breakpoints"] == ["tool:read*"]
@@ -291,7 +292,7 @@ def test_breakpoints_of_the_command_line_stay_when_a_screen_goes(tmp_path: Path)
 
 def test_whichever_worker_is_asked_the_one_that_holds_it_decides(tmp_path: Path):
     flags = ("--break", "tool:read*", "--workers", "2")
-    with running_bench(tmp_path, toml=QUICK, flags=flags) as bench:
+    with running_bench(tmp_path, toml=HASTY, flags=flags) as bench:
         desk = Desk(bench)
         clients = [desk.start(created, whole(message(CALL))) for _ in range(3)]
         held = desk.held(3)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import httpx
-
+from tests.support import http
 from tests.support.bench import QUICK, running_bench
 from tests.support.proxies import running_proxy
 from tests.support.upstream.answers import whole
@@ -27,7 +26,7 @@ def test_names_of_an_openai_upstream_are_listed_and_its_list_is_cached(tmp_path:
         toml = QUICK + TOML.format(url=upstream.url)
         with (
             running_proxy(tmp_path, None, toml=toml) as proxy,
-            httpx.Client(base_url=proxy.base, timeout=30, trust_env=False) as client,
+            http.client(proxy.base) as client,
         ):
             keys = [{"authorization": f"Bearer {key}"} for key in ("one", "one", "two")]
             first, again, other = (client.get("/v1/models", headers=key).json() for key in keys)
@@ -54,7 +53,7 @@ def test_an_address_without_a_model_is_told_what_is_served(tmp_path: Path) -> No
         "local", "other"
     )
     with running_proxy(tmp_path, None, toml=QUICK + two.replace("short =", "name =", 1)) as proxy:
-        answer = httpx.get(f"{proxy.base}/v1/nonsense", trust_env=False)
+        answer = http.get(f"{proxy.base}/v1/nonsense")
     message = answer.json()["error"]["message"]
     assert answer.status_code == 404
     assert all(path in message for path in ("/v1/chat/completions", "/v1/responses", "/v1/messages"))

@@ -17,6 +17,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support import http
 from tests.support.bench import (
     CALL,
     COMMENT,
@@ -77,7 +78,7 @@ def test_running_streams_are_finished_first(fresh: Bench, how: signal.Signals):
 
 def _listens(bench: Bench) -> bool:
     try:
-        with httpx.Client(base_url=bench.proxy.base, trust_env=False) as client:
+        with http.client(bench.proxy.base) as client:
             client.get("/health")
     except httpx.ConnectError:
         return False
@@ -200,7 +201,7 @@ def test_a_resend_is_finished_too(fresh: Bench):
     fresh.upstream.answer(Answer([HEAD, FIRST, Gate("go on"), REST, Finish()]))
     token = {"x-workbench-token": registration.token}
     asked = {"body": fresh.body(), "session": "ses_resent"}
-    httpx.post(f"{registration.control}/resend", json=asked, headers=token, trust_env=False)
+    http.post(f"{registration.control}/resend", json=asked, headers=token)
     wait_for(lambda: fresh.tape("ses_resent", complete=False).reads, "the resend has begun")
     fresh.proxy.process.send_signal(signal.SIGTERM)
     wait_for(lambda: not _listens(fresh), "the listener is closed")

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from tests.seeds import test_seed_001 as seed_001
+from tests.support import http
 from tests.support.bench import QUICK, by_transformer, replayed, wait_for
 from tests.support.client import chunks_of, result
 from tests.support.proxies import Proxy, running_proxy
@@ -112,7 +113,7 @@ class start:
         secrets = {"QWEN_COOKIE": COOKIE, "QWEN_TOKEN": "very-secret-token"}
         self.running = running_proxy(self.folder, None, toml=toml, env=secrets)
         proxy = self.running.__enter__()
-        client = httpx.Client(base_url=proxy.base, timeout=30, trust_env=False)
+        client = http.client(proxy.base)
         self.qwen = Qwen(self.server, proxy, client)
         return self.qwen
 

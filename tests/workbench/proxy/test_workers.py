@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.support import http
 from tests.support.proxies import Proxy, running_proxy
 from tests.support.streams import chunk, sse, stream_of
 from tests.support.upstream.answers import Answer, Finish, Gate, Head, Send, Step, stream
@@ -41,9 +42,7 @@ class Team:
 
     def control(self, method: str, path: str, body: object = None) -> dict[str, Any]:
         headers = {"x-workbench-token": self.registration.token}
-        answer = httpx.request(
-            method, self.registration.control + path, json=body, headers=headers, timeout=10, trust_env=False
-        )
+        answer = http.request(method, self.registration.control + path, json=body, headers=headers)
         assert answer.status_code == 200, answer.text
         value: dict[str, Any] = answer.json()
         return value
@@ -55,7 +54,7 @@ class Team:
         headers = {"x-session-id": session} if session else {}
         headers |= {"authorization": f"Bearer {key}"} if key else {}
         body = {"model": "m", "stream": True, "messages": said}
-        with httpx.Client(trust_env=False, timeout=30) as client:
+        with http.client() as client:
             answer = client.post(f"{self.proxy.url}/chat/completions", json=body, headers=headers)
         return answer.text
 
@@ -102,7 +101,7 @@ def test_forty_streams_at_once_each_with_its_own_tape(team: Team):
         assert re.findall(r"\[\d+\.\d+\] ", got[name]) == texts
     assert len({tape.header["pid"] for tape in tapes.values()}) == 2, "both have worked"
     assert len(team.status()["workers"]) == 2
-    health = httpx.get(f"{team.proxy.base}/health", trust_env=False, timeout=10).json()
+    health = http.get(f"{team.proxy.base}/health", timeout=10).json()
     assert health["tapes"]["lost_lines"] == 0 and health["running"] == 0
 
 

@@ -78,7 +78,7 @@ TABLE = [
 @each_row(("text", "secret"), TABLE)
 def test_over_several_deltas_and_any_reads(text: str, secret: str, make: Any):
     wanted = text.replace(secret, "*" * len(secret))
-    for size in (1, 2, 3, 7, 1000):
+    for size in (1, 2, 3, 7, 1000) if exhaustive() else (1, 3, 1000):
         data = events(pieces(text, size), make)
         for reads in (
             [data],
@@ -170,7 +170,7 @@ def test_time_that_ran_out_costs_a_few_letters_at_most():
     "unit", ["sk-", "Bearer ", "://", '"a":"', "eyJ.", "?a=", "-----BEGIN ", "<key>", "gh"]
 )
 def test_time_is_linear(unit: str):
-    part = 1 if exhaustive() else 4
+    part = 1 if exhaustive() else 8
 
     def in_one(size: int) -> None:
         masked([unit.encode() * (size // len(unit))])
