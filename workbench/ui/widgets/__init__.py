@@ -1,6 +1,7 @@
 """Widgets: what screens are made of. Lists and panes draw only what can be seen; documents are laid out
 little by little.
 
+looks         what a widget that draws line by line looks like, from the style sheet
 rowpane       a list of rows that may be endless
 textpane      a pane that shows a document
 panes         upstream, machine and client: the rows of a tape

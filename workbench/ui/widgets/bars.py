@@ -20,11 +20,11 @@ from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
 from textual.strip import Strip
-from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from workbench.text import visible_line
 from workbench.ui.display import content, sign_of, strip_of
+from workbench.ui.widgets.looks import LooksWidget
 
 
 class PaneTabs(Static):
@@ -170,7 +170,7 @@ _LAST = ("help", "close", "back", "quit", "palette")
 _MORE = " …"
 
 
-class KeyBar(Widget, can_focus=False):
+class KeyBar(LooksWidget, can_focus=False):
     """The bottom line of every screen: the keys that do something now, and a word for each.
 
     Enter comes first, then the keys of the focused part, then the screen's; help and the way out stand at the
@@ -179,9 +179,8 @@ class KeyBar(Widget, can_focus=False):
     """
 
     ALLOW_SELECT = False
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "keys--key", "keys--word", "keys--off", "keys--hover",
-    }  # fmt: skip
+    PREFIX = "keys"
+    LOOKS = frozenset({"key", "word", "off", "hover"})
 
     def __init__(self) -> None:
         super().__init__()
@@ -191,7 +190,6 @@ class KeyBar(Widget, can_focus=False):
         self._last: list[KeyWord] = []
         self._places: list[tuple[int, int, KeyWord]] = []  # from which cell to which
         self._hover: KeyWord | None = None
-        self._styles: dict[str, Style] = {}
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
@@ -250,16 +248,6 @@ class KeyBar(Widget, can_focus=False):
 
     # -- drawing
 
-    def _look(self, name: str) -> Style:
-        style = self._styles.get(name)
-        if style is None:
-            style = self._styles[name] = self.get_component_rich_style(f"keys--{name}")
-        return style
-
-    def notify_style_update(self) -> None:
-        self._styles.clear()
-        super().notify_style_update()
-
     def render_line(self, y: int) -> Strip:
         missing = self._arrange()
         width, fill = self.size.width, self.rich_style
@@ -269,13 +257,13 @@ class KeyBar(Widget, can_focus=False):
             if begin > used:  # between the keys and what always stands at the right
                 gap = begin - used
                 line.append(
-                    Segment((_MORE if missing and gap >= len(_MORE) else "").ljust(gap), self._look("word"))
+                    Segment((_MORE if missing and gap >= len(_MORE) else "").ljust(gap), self.look("word"))
                 )
-            off = Style() if one.enabled else self._look("off")
-            over = self._look("hover") if one == self._hover else Style()
-            line.append(Segment(f" {one.shown} ", self._look("key") + off + over))
+            off = Style() if one.enabled else self.look("off")
+            over = self.look("hover") if one == self._hover else Style()
+            line.append(Segment(f" {one.shown} ", self.look("key") + off + over))
             if one.word:
-                line.append(Segment(f"{one.word} ", self._look("word") + off + over))
+                line.append(Segment(f"{one.word} ", self.look("word") + off + over))
             used = end
         return Strip(line, used).adjust_cell_length(width, fill)
 
@@ -366,13 +354,11 @@ class Signs:
         return self.steps[at] if at < len(self.steps) and self.steps[at] < end else None
 
 
-class PositionBar(Widget):
+class PositionBar(LooksWidget):
     """Every cell of the bar is a share of the steps. A click goes there: to the sign, where one stands."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "position--words", "position--alarm", "position--line", "position--done", "position--here",
-        "position--error", "position--warning", "position--call", "position--mark", "position--info",
-    }  # fmt: skip
+    PREFIX = "position"
+    LOOKS = frozenset({"words", "alarm", "line", "done", "here", "error", "warning", "call", "mark", "info"})
 
     @dataclass
     class Chosen(Message):
@@ -389,7 +375,6 @@ class PositionBar(Widget):
         self.step = -1
         self.steps = 0
         self.signs: tuple[Signs, ...] = ()  # the first that has a step in a cell is drawn there
-        self._styles: dict[str, Style] = {}
 
     def tell(
         self, place: str, words: str, alarm: str, step: int, steps: int, signs: tuple[Signs, ...]
@@ -401,20 +386,10 @@ class PositionBar(Widget):
 
     # -- drawing
 
-    def _look(self, name: str) -> Style:
-        style = self._styles.get(name)
-        if style is None:
-            style = self._styles[name] = self.get_component_rich_style(f"position--{name}")
-        return style
-
-    def notify_style_update(self) -> None:
-        self._styles.clear()
-        super().notify_style_update()
-
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         if y == 0:
-            words, alarm = self._look("words"), self._look("alarm")
+            words, alarm = self.look("words"), self.look("alarm")
             pieces = [(" ", words), (f"{self.alarm}  " if self.alarm else "", alarm), (self.words, words)]
             if cell_len(f" {self.alarm}  {self.place}") > width:  # the position would be cut off
                 pieces = [(f" {self.place}  ", words), (self.alarm, alarm)]
@@ -429,9 +404,9 @@ class PositionBar(Widget):
             sign, look = found.sign, found.look
         else:
             sign, look = ("━", "done") if first <= self.step else ("─", "line")
-        style = self._look(look)
+        style = self.look(look)
         if here:
-            return Segment(sign if found is not None else "┃", style + self._look("here"))
+            return Segment(sign if found is not None else "┃", style + self.look("here"))
         return Segment(sign, style)
 
     def _share(self, x: int, width: int) -> tuple[int, int]:

@@ -17,28 +17,28 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.selection import Selection
 from textual.strip import Strip
-from textual.widget import Widget
 
 from workbench.ui.display import Pieces, content, marked, strip_of, wrapped
+from workbench.ui.widgets.looks import LooksWidget
 
 _BAR, _THUMB = "│", "┃"
 _MARKED = 20_000  # characters of a text in which matches are marked: more than a screen shows of it
-_BACKED = {"cursor", "cursor-idle", "related", "mark", "found"}  # components with a background of their own
+_BACKED = {"cursor", "cursor-idle", "related", "mark", "found"}  # looks with a background of their own
 
 
-class RowPane(Widget, can_focus=True):
+class RowPane(LooksWidget, can_focus=True):
     """One row is one line, but for the selected one, which may open below itself.
 
     It has neither a `virtual_size`, which lays out the whole screen again whenever it is set, nor children,
     which cost memory. So a hundred thousand rows are as cheap as ten.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "row--plain", "row--dim", "row--bright", "row--strong", "row--number", "row--cursor",
-        "row--cursor-idle", "row--related", "row--mark", "row--found", "row--error", "row--warning",
-        "row--info", "row--good", "row--bar",
-        "row--call-0", "row--call-1", "row--call-2", "row--call-3", "row--call-4", "row--call-5",
-    }  # fmt: skip
+    PREFIX = "row"
+    LOOKS = frozenset({
+        "plain", "dim", "bright", "strong", "number", "cursor", "cursor-idle", "related", "mark", "found",
+        "error", "warning", "info", "good", "bar", "ground",
+        "call-0", "call-1", "call-2", "call-3", "call-4", "call-5",
+    })  # fmt: skip
     DEFAULT_CLASSES = "rowpane"
     NAME: ClassVar[str] = ""  # in a list of the parts of a screen
     HEAD: ClassVar[int] = 0  # lines above the rows that do not scroll
@@ -100,7 +100,6 @@ class RowPane(Widget, can_focus=True):
         self._known = 0  # rows there were when it was last looked for more
         self._layout_of: list[tuple[int, int]] = []  # for each line of the screen: row, and line within it
         self._open: list[Strip] = []  # the selected row, opened
-        self._styles: dict[str, Style] = {}
 
     # -- for subclasses
 
@@ -208,29 +207,16 @@ class RowPane(Widget, can_focus=True):
             yield from marked(text[:_MARKED], pattern, look, "found")
             yield text[_MARKED:], look
 
-    def look(self, name: str) -> Style:
-        """A component's style; asked for so often that the answer is kept.
-
-        Only a few of them have a background of their own. The others are drawn on whatever the row has, but
-        their colours are chosen for the widget's background, which differs from theme to theme.
+    def make_look(self, name: str) -> Style:
+        """Only a few have a background of their own. The others are drawn on whatever the row has, but their
+        colours are chosen for the widget's background, which differs from theme to theme.
         """
-        style = self._styles.get(name)
-        if style is None:
-            style = self.get_component_rich_style(f"row--{name}")
-            if name not in _BACKED:
-                style = style.without_color + Style(color=style.color)
-            self._styles[name] = style
-        return style
-
-    @property
-    def _ground(self) -> Style:
-        style = self._styles.get("ground")
-        if style is None:
-            style = self._styles["ground"] = Style(bgcolor=self.rich_style.bgcolor)
-        return style
+        if name == "ground":
+            return Style(bgcolor=self.rich_style.bgcolor)
+        style = super().make_look(name)
+        return style if name in _BACKED else style.without_color + Style(color=style.color)
 
     def notify_style_update(self) -> None:
-        self._styles.clear()
         super().notify_style_update()
         if self._open:
             self.call_next(self.show)  # it was drawn in the colours of the theme before
@@ -296,7 +282,7 @@ class RowPane(Widget, can_focus=True):
     def render_line(self, y: int) -> Strip:
         width = self.size.width - 1
         if y < self.HEAD:
-            return Strip.join((self.draw_head(y, width), self.line([], 1))).apply_style(self._ground)
+            return Strip.join((self.draw_head(y, width), self.line([], 1))).apply_style(self.look("ground"))
         y -= self.HEAD
         if y >= len(self._layout_of):
             strip = self.line([(f" {self.empty if y == 0 else ''}", "dim")], width)
@@ -304,7 +290,9 @@ class RowPane(Widget, can_focus=True):
             at, below = self._layout_of[y]
             strip = self._opened_line(below, width) if below else self._drawn(at, width)
             strip = self._selected(strip, y).apply_offsets(0, y)
-        return Strip([*strip, Segment(self._bar(y), self.look("bar"))], width + 1).apply_style(self._ground)
+        return Strip([*strip, Segment(self._bar(y), self.look("bar"))], width + 1).apply_style(
+            self.look("ground")
+        )
 
     def _opened_line(self, below: int, width: int) -> Strip:
         """One of the lines below the selected one."""

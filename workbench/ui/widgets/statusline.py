@@ -5,18 +5,17 @@ what is held back, whether the newest exchange is followed. A click on what can 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.style import Style
 from textual import events
 from textual.message import Message
 from textual.strip import Strip
-from textual.widget import Widget
 
 from workbench.text import counted
 from workbench.ui.display import strip_of
 from workbench.ui.proxywatch import ProxyState, UpstreamState
+from workbench.ui.widgets.looks import LooksWidget
 
 _GAP = "  "
 
@@ -36,13 +35,12 @@ class Part:
     short_room: int = 0
 
 
-class StatusLine(Widget, can_focus=False):
+class StatusLine(LooksWidget, can_focus=False):
     """Never wraps, and never ends in the middle of a word: parts become short, then go, the least first."""
 
     ALLOW_SELECT = False
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "status--plain", "status--dim", "status--good", "status--warning", "status--error", "status--key",
-    }  # fmt: skip
+    PREFIX = "status"
+    LOOKS = frozenset({"plain", "dim", "good", "warning", "error", "key"})
 
     @dataclass
     class Chosen(Message):
@@ -55,7 +53,6 @@ class StatusLine(Widget, can_focus=False):
         self.parts: tuple[Part, ...] = ()
         self.end: tuple[Part, ...] = ()  # at the right
         self._places: list[tuple[int, int, str]] = []
-        self._styles: dict[str, Style] = {}
         self.tooltip = "click the dialect or the policy to change it, for the next request; F follows"
 
     def tell(self, parts: tuple[Part, ...], end: tuple[Part, ...]) -> None:
@@ -68,18 +65,8 @@ class StatusLine(Widget, can_focus=False):
         """What is shown."""
         return self.render_line(0).text.rstrip()
 
-    def _look(self, name: str) -> Style:
-        style = self._styles.get(name)
-        if style is None:
-            style = self._styles[name] = self.get_component_rich_style(f"status--{name}")
-        return style
-
-    def notify_style_update(self) -> None:
-        self._styles.clear()
-        super().notify_style_update()
-
     def render_line(self, y: int) -> Strip:
-        width, plain = self.size.width, self._look("plain")
+        width, plain = self.size.width, self.look("plain")
         left, right = fitted(self.parts, self.end, width - 2)
         pieces: list[tuple[str, Style]] = [(" ", plain)]
         self._places = []
@@ -92,9 +79,9 @@ class StatusLine(Widget, can_focus=False):
     def _add(self, pieces: list[tuple[str, Style]], parts: list[tuple[str, Part]], at: int) -> int:
         for number, (text, part) in enumerate(parts):
             if number:
-                pieces.append((_GAP, self._look("plain")))
+                pieces.append((_GAP, self.look("plain")))
                 at += len(_GAP)
-            pieces.append((text, self._look(part.look)))
+            pieces.append((text, self.look(part.look)))
             end = at + cell_len(text)
             self._places.append((at, end, part.action))
             at = end

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import ClassVar
 
 from rich.style import Style
 from textual import events
@@ -23,10 +22,8 @@ _PAUSE = 0.02
 class TextPane(RowPane):
     """Rows come from the document; while it is still being laid out there are more every moment."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "row--heading", "row--key", "row--string", "row--value", "row--added", "row--removed",
-        "row--current",
-    }  # fmt: skip
+    VARIANT = "-document"
+    LOOKS = RowPane.LOOKS | {"heading", "key", "string", "value", "added", "removed", "current"}
 
     def __init__(self, title: str, *, id: str) -> None:
         super().__init__(id=id, classes="rowpane textpane")

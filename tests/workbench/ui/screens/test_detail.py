@@ -21,10 +21,7 @@ from workbench.ui.rowfacts import about, bytes_about, json_about
 from workbench.ui.screens.detail import DetailScreen
 from workbench.ui.widgets.document import Document, Prose
 from workbench.ui.widgets.payload import HexDump, JsonText, pretty
-from workbench.ui.widgets.rowpane import RowPane
 from workbench.ui.widgets.textpane import TextPane
-
-LOOKS = {name.removeprefix("row--") for name in RowPane.COMPONENT_CLASSES | TextPane.COMPONENT_CLASSES}
 
 
 def row_of(player: Player, pane: Pane, record: type, **fields: Any) -> int:
@@ -201,7 +198,8 @@ def check_details(player: Player) -> None:
             documents = about(player, pane, row), json_about(player, item), bytes_about(player, item)
             for document in documents:
                 laid_out(document)
-                assert all(look in LOOKS for at in range(len(document)) for _, look in document.pieces(at))
+                looks = {look for at in range(len(document)) for _, look in document.pieces(at)}
+                assert looks <= TextPane.LOOKS
             assert any("s after the request" in documents[0].text(at) for at in range(len(documents[0])))
             assert len(documents[2]) or isinstance(item, Line) or not player.bytes_of(item)
 
