@@ -5,8 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Iterator
+from functools import cache
 
 import pytest
+import typer.main
 from hypothesis import settings
 
 from tests.support import preloaded, tiers
@@ -62,3 +65,11 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands_are_made_once() -> Iterator[None]:
+    """Typer makes all commands anew each time that one is called, which takes longer than most of them do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
+        yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-from tests.support.streams import JSON, LINE_END, dumps
+from tests.support.streams import JSON, LINE_END
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def results(data: bytes) -> dict[int, Result]:
     choices: dict[int, _Choice] = {}
     usage: JSON | None = None
     error: JSON | None = None
-    metas: set[str] = set()
+    meta: list[object] | None = None
     for event in chunks_of(data):
         assert error is None, f"something after the error: {event}"
         if "error" in event:
@@ -128,11 +128,12 @@ def results(data: bytes) -> dict[int, Result]:
             assert isinstance(error.get("type"), str), f"no OpenAI error: {event}"
             continue
         assert event["object"] == "chat.completion.chunk", event
-        metas.add(dumps([event["id"], event["created"], event["model"]]))
+        own = [event["id"], event["created"], event["model"]]
+        assert meta is None or own == meta, f"metadata changes on the way: {own} after {meta}"
+        meta = own
         for choice in event["choices"]:
             choices.setdefault(choice["index"], _Choice()).take(choice)
         usage = event.get("usage") or usage
-    assert len(metas) <= 1, f"metadata changes on the way: {metas}"
     assert error or choices, "an empty success"
     assert error or all(choice.finish_reason for choice in choices.values()), "no finish_reason"
     for choice in choices.values():

@@ -12,7 +12,7 @@ from tests.support.tiers import each, exhaustive, some
 
 ALL = sorted(SAMPLES.glob("*/*.jsonl"))
 DIALECTS = sorted({path.parent.name for path in ALL})
-_QUICK_DIALECTS = 10
+_QUICK_DIALECTS = 7
 
 
 def name_of(path: Path) -> str:

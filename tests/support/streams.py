@@ -94,8 +94,11 @@ def numbered(number: int) -> str:
     return f"call_{number}"
 
 
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # json.dumps makes one for each value
+
+
 def dumps(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _encoder.encode(value)
 
 
 def upstream_events(data: bytes) -> list[JSON]:

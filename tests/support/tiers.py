@@ -19,8 +19,8 @@ T = TypeVar("T")
 
 # How much the exhaustive tier tries, so that all of it takes about a quarter of an hour on two cores.
 EXAMPLES = {"quick": 20, "exhaustive": 100}  # of a property that hypothesis tries
-CUTS = {"quick": 6, "exhaustive": 150}  # in two, of one stream; of a short one all
-MORE = 20  # so many times the rows that the quick tier has, at most
+CUTS = {"quick": 3, "exhaustive": 60}  # in two, of one stream; of a short one all
+MORE = 10  # so many times the rows that the quick tier has, at most
 _exhaustive = False
 
 

@@ -157,7 +157,7 @@ def _lexicon(signs: str = "", first: bool = False) -> Lexicon:
     if first:
         header, begun, starts = f"(?:{_FIRST})?{_HEADER}", f"{begun}|{_FIRST_BEGUN}", "<at"
     pattern = rf"(?P<header>{header})|(?P<close>{_CLOSE})" + (f"|[{re.escape(signs)}]" if signs else "")
-    return Lexicon(upto(starts), re.compile(pattern), re.compile(rf"(?:{begun})\Z"))
+    return Lexicon(upto(starts), pattern, rf"(?:{begun})\Z")
 
 
 LEXICONS: dict[StrEnum, Lexicon] = {

@@ -155,10 +155,8 @@ class JsonSpelling:
         if signs:
             wholes.append(f"(?!{partial})[{re.escape(signs)}]")
         firsts = {word[0] for word in (*markers, *signs, *first, *fence[:1])}
-        starts = (
-            re.compile(r"\s*+\S") if token and not first else upto("".join(map(re.escape, sorted(firsts))))
-        )
-        return Lexicon(starts, re.compile("|".join(filter(None, wholes))), re.compile(partial))
+        starts = r"\s*+\S" if token and not first else upto("".join(map(re.escape, sorted(firsts))))
+        return Lexicon(starts, "|".join(filter(None, wholes)), partial)
 
     def leftover(self, m: Machine, rest: str) -> StrEnum:
         """What the beginning of a token is at the end of the answer."""
@@ -221,8 +219,7 @@ def inside_string(quote: str) -> Lexicon:
     """Inside a string an escape is two characters like others: only the quote that ends it counts, and a
     backslash that is the last character so far.
     """
-    starts = re.compile(rf"(?:[^{quote}\\]++|\\.)*+[{quote}\\]", re.DOTALL)
-    return Lexicon(starts, re.compile(quote), re.compile(r"\\\Z"))
+    return Lexicon(rf"(?s:[^{quote}\\]++|\\.)*+[{quote}\\]", quote, r"\\\Z")
 
 
 def read(match: re.Match[str]) -> tuple[StrEnum, str]:

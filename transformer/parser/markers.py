@@ -89,7 +89,7 @@ class Marker(NamedTuple):
         """What stands before the name, whole; and what may have come after it, so far."""
         at = next(number for number, part in enumerate(self.parts) if _NAME_GROUP in part.whole)
         before, after = joined(*self.parts[:at]), joined(*self.parts[at + 1 :])
-        return re.compile(before.whole), begun_pattern(after, or_nothing=True)
+        return re.compile(before.whole), re.compile(begun_pattern(after, or_nothing=True))
 
 
 def marker(*parts: Part | str, shown: str = "") -> Marker:
@@ -100,16 +100,16 @@ def marker(*parts: Part | str, shown: str = "") -> Marker:
     return Marker(each, shown or "".join(texts), "".join(texts[at + 1 :]))
 
 
-def begun_pattern(*parts: Part, or_nothing: bool = False) -> re.Pattern[str]:
+def begun_pattern(*parts: Part, or_nothing: bool = False) -> str:
     """Whether all of a text is a beginning of one of these."""
     begun = either(*parts).begun
-    return re.compile(f"(?:{_unnamed(begun)}){'?' if or_nothing else ''}\\Z")
+    return f"(?:{_unnamed(begun)}){'?' if or_nothing else ''}\\Z"
 
 
-def token_pattern(parts: Mapping[str, Part]) -> re.Pattern[str]:
+def token_pattern(parts: Mapping[str, Part]) -> str:
     """One pattern for all, in order: the last group of a match is the key, `key_name` the name in it."""
     own = (part.whole.replace(_NAME_GROUP, f"(?P<{key}_name>") for key, part in parts.items())
-    return re.compile("|".join(f"(?P<{key}>{whole})" for key, whole in zip(parts, own, strict=True)))
+    return "|".join(f"(?P<{key}>{whole})" for key, whole in zip(parts, own, strict=True))
 
 
 def _any(patterns: Iterable[str]) -> str:

@@ -91,13 +91,13 @@ class PythonSpelling:
             S.MARKED: self._lexicon(rf"{name}|[\[\]{{]", _NAME, r"\s*+\S"),
             S.CALL: self._lexicon(rf"(?P<key>{_KEY})=|\)|\[", _KEY, r"\s*+\S"),
             S.VALUE: self._lexicon(
-                rf"{_QUOTES}|[\[\](){{}},]", r"\"{1,2}|'{1,2}", upto(f"{self._set}{_IN_VALUE}").pattern
+                rf"{_QUOTES}|[\[\](){{}},]", r"\"{1,2}|'{1,2}", upto(f"{self._set}{_IN_VALUE}")
             ),
             S.STRING: inside_string('"'),
             S.QUOTED: inside_string("'"),
             S.LONG_STRING: _inside_long('"'),
             S.LONG_QUOTED: _inside_long("'"),
-            S.OBJECT: self._lexicon(r'["{}]', "", upto(f'{self._set}"{{}}').pattern),
+            S.OBJECT: self._lexicon(r'["{}]', "", upto(f'{self._set}"{{}}')),
             S.OBJECT_STRING: inside_string('"'),
             S.CLOSED: self._lexicon(rf"{name}|[\[\],]", _NAME, r"\s*+\S"),
             S.MORE: self._lexicon(rf"{name}|[\[\]{{,]", _NAME, r"\s*+\S"),
@@ -114,11 +114,10 @@ class PythonSpelling:
         markers = (*self.open, *(self.close if close else ()))
         whole = [f"(?P<open>{any_of(self.open)})", f"(?P<close>{any_of(self.close)})" if close else "", own]
         halves = [beginnings(*markers), begun]
-        found = re.compile(starts) if starts else upto(f"{self._set}\\[")
         return Lexicon(
-            found,
-            re.compile("|".join(filter(None, whole))),
-            re.compile(rf"(?:{'|'.join(filter(None, halves))})\Z"),
+            starts or upto(f"{self._set}\\["),
+            "|".join(filter(None, whole)),
+            rf"(?:{'|'.join(filter(None, halves))})\Z",
         )
 
     def leftover(self, m: Machine, rest: str) -> StrEnum:
@@ -177,8 +176,8 @@ STRINGS = (S.STRING, S.QUOTED, S.LONG_STRING, S.LONG_QUOTED, S.OBJECT_STRING)
 
 
 def _inside_long(sign: str) -> Lexicon:
-    starts = re.compile(rf"(?:[^{sign}\\]++|\\.)*+[{sign}\\]", re.DOTALL)
-    return Lexicon(starts, re.compile(sign * 3), re.compile(rf"(?:{sign}{{1,2}}|\\)\Z"))
+    starts = rf"(?s:[^{sign}\\]++|\\.)*+[{sign}\\]"
+    return Lexicon(starts, sign * 3, rf"(?:{sign}{{1,2}}|\\)\Z")
 
 
 def read(match: re.Match[str]) -> tuple[StrEnum, str]:

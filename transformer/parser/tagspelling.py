@@ -163,15 +163,15 @@ class Spelling:
     @cached_property
     def _closing(self) -> re.Pattern[str]:
         closers = [self.markers[token] for token in (T.CLOSE_CALL, T.CLOSE_WRAPPER) if token in self.markers]
-        return begun_pattern(*closers)
+        return re.compile(begun_pattern(*closers))
 
     @cached_property
     def _wrapping(self) -> re.Pattern[str]:
-        return begun_pattern(self.markers[T.WRAPPER])
+        return re.compile(begun_pattern(self.markers[T.WRAPPER]))
 
     @cached_property
     def _calling(self) -> re.Pattern[str]:
-        return begun_pattern(self.markers[T.CALL])
+        return re.compile(begun_pattern(self.markers[T.CALL]))
 
     @cached_property
     def _around(self) -> tuple[re.Pattern[str], re.Pattern[str]]:

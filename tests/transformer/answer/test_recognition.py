@@ -62,7 +62,7 @@ def converted(
     return out if transformer.setting.raw else results(out), found
 
 
-@some_samples(5)
+@some_samples(3)
 def test_every_sample_comes_out_as_from_its_own_dialect(path: Path) -> None:
     if path not in CONVERTED:
         return
@@ -77,7 +77,7 @@ def test_every_sample_comes_out_as_from_its_own_dialect(path: Path) -> None:
         assert told == ([] if name in LESS_TOLD else found)
 
 
-@some_samples(5)
+@some_samples(3)
 def test_without_a_name_that_tells_the_dialect_the_calls_do(path: Path) -> None:
     if path not in CONVERTED:
         return

@@ -181,7 +181,7 @@ def test_the_worst_comes_first(facts, kind, sentence):
 # -- the samples
 
 
-@some_samples(5)
+@some_samples(3)
 def test_the_list_says_what_the_bar_says(path: Path):
     player = open_sample(path)
     columns = summarise(SAMPLES, TapeEntry(path.relative_to(SAMPLES).as_posix(), 1, 0.0, False))
@@ -199,7 +199,7 @@ def test_the_list_says_what_the_bar_says(path: Path):
     )
 
 
-@some_samples(5)
+@some_samples(3)
 def test_good_answers_are_good(path: Path):
     if not path.stem.startswith("good-"):
         return
@@ -213,7 +213,7 @@ def _outcomes(path: Path) -> Any:
     return next(case.outcomes for case in CASES[path.parent.name] if case.name == path.stem)
 
 
-@some_samples(5)
+@some_samples(3)
 def test_every_verdict_that_names_a_finding_has_its_row(path: Path):
     player = open_sample(path)
     said = verdict(facts_of_player(player))

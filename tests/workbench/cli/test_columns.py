@@ -59,7 +59,7 @@ def test_no_line_is_wider_than_it_may_be(sample: str, width: int):
     assert len(bars) == 1, "the columns are straight"
 
 
-@some_samples(5)
+@some_samples(3)
 def test_every_sample_can_be_printed_and_steers_nothing(path: Path):
     for line in lines_of(f"{name_of(path)}.jsonl"):
         assert line == visible_line(line)

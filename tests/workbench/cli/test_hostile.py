@@ -22,13 +22,15 @@ from workbench.library.turns import Chats, Turn
 # serves is ended as Ctrl-C would.
 _RUN = """
 import json, os, signal, sys, threading
+import typer.main
 from workbench.cli.main import app
+command = typer.main.get_command(app)  # calling `app` makes all commands anew
 for number, arguments in enumerate(json.load(open(sys.argv[1]))):
     end = threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT))
     if arguments[:1] == ["serve"]:
         end.start()
     try:
-        app(arguments, prog_name="workbench")
+        command(arguments, prog_name="workbench")
     except SystemExit as error:
         print(f"@{number}: {error.code}@", flush=True)
     end.cancel()

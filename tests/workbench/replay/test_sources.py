@@ -107,7 +107,7 @@ def test_one_read_an_event(data: bytes, reads: list[bytes]):
     assert list(event_reads(data)) == reads
 
 
-@some_samples(5)
+@some_samples(3)
 def test_events_of_every_sample_join_to_what_came(path: Path):
     data = b"".join(read_tape(path).reads)
     assert b"".join(event_reads(data)) == data
@@ -187,7 +187,7 @@ def test_a_capture_without_its_end_ends_all_the_same(tmp_path: Path):
     assert end is not None and end.value["end"] == "eof"
 
 
-@some_samples(5)
+@some_samples(3)
 def test_a_sample_opens_as_the_tape_it_is(path: Path):
     (opening,) = replayables_of([str(path)], Wishes())
     source = opening.open()
@@ -262,7 +262,7 @@ def test_wishes_make_a_variant(wishes: Wishes, codes: set[str], chunk: str | Non
     assert player.reads == (16 if chunk is None else -(-len(player.data) // 3))
 
 
-@some_samples(5)
+@some_samples(3)
 def test_the_changed_header_converts_as_the_wishes_say(path: Path):
     """Two ways to the same end: a recipe with wishes, and a header that has them."""
     tape = read_tape(path)

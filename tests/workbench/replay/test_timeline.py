@@ -12,7 +12,7 @@ from tests.support.cost import calls_made
 from tests.support.samples import DIALECTS
 from tests.support.streams import chunk, sse, stream_of
 from tests.support.tapes import CALL, SAMPLES, as_message, items, live, sample, samples_of, tape_of
-from tests.support.tiers import each_row
+from tests.support.tiers import each_row, some
 from transformer import Delta, Finding, Transition
 from transformer.answer.observations import choices_of
 from workbench.errors import UserError
@@ -219,7 +219,7 @@ def test_in_an_empty_tape_there_is_only_the_start(text: str):
     assert all(timeline.seek(-1, unit, way) is None for unit in Unit for way in (1, -1))
 
 
-@each_row("name", SAMPLES[::8])
+@each_row("name", some(SAMPLES, 15))
 def test_a_byte_leads_to_the_transition_that_took_it(name: str):
     player = sample(name)
     timeline = Timeline(player)

@@ -116,14 +116,14 @@ _MARKERS = {
 }
 _WORDS = [word for word in _MARKERS if word != '"']
 _ANY = "|".join(re.escape(word) for word in _WORDS)
-_PARTIAL = re.compile(beginnings(*_WORDS) + r"\Z")
-_OUTSIDE = Lexicon(upto("<"), re.compile(_ANY), _PARTIAL)
-_JSON = Lexicon(upto('<"'), re.compile(f'{_ANY}|"'), _PARTIAL)
+_PARTIAL = beginnings(*_WORDS) + r"\Z"
+_OUTSIDE = Lexicon(upto("<"), _ANY, _PARTIAL)
+_JSON = Lexicon(upto('<"'), f'{_ANY}|"', _PARTIAL)
 # An id has no whitespace: what has some in the middle is prose that names the token.
-_IN_HEADER = Lexicon(upto("<\\s"), re.compile(rf"{_ANY}|\s+"), _PARTIAL)
+_IN_HEADER = Lexicon(upto("<\\s"), rf"{_ANY}|\s+", _PARTIAL)
 # Inside a string an escape is two characters like others: only the quote that ends it counts, and a
 # backslash that is the last character so far.
-_IN_STRING = Lexicon(re.compile(r'(?:[^"\\]++|\\.)*+["\\]', re.DOTALL), re.compile('"'), re.compile(r"\\\Z"))
+_IN_STRING = Lexicon(r'(?s:[^"\\]++|\\.)*+["\\]', '"', r"\\\Z")
 LEXICONS: dict[StrEnum, Lexicon] = {
     S.TEXT: _OUTSIDE,
     S.SECTION: _OUTSIDE,

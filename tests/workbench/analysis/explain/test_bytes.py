@@ -87,7 +87,7 @@ def test_escapes_are_named():
         assert f"It is part of what the model said: {sentence}" in at(player, text, offset)
 
 
-@some_samples(6)
+@some_samples(4)
 def test_the_character_of_every_byte_is_the_one_that_came_from_it(path: Path):
     """Against the provenance of the transformer, the other way round."""
     player = sample(path)
@@ -107,7 +107,7 @@ def _span(key: tuple[int, str], character: int) -> Span:
     return Span(*key, character, character + 1, 0)
 
 
-@some_samples(6)
+@some_samples(4)
 def test_every_byte_has_an_explanation(path: Path):
     player = sample(path)
     for byte in range(0, len(player.data), 11):
@@ -134,7 +134,7 @@ def long_tape(text: str, reads: int) -> Player:
 
 def test_an_explanation_costs_the_same_anywhere_in_a_long_tape():
     """A call of many reads that is never closed, behind as much prose: the worst place for all of them."""
-    half = 20_000 if exhaustive() else 10_000
+    half = 20_000 if exhaustive() else 8_000
     prose, value = "word " * half, "line\n" * half
     player = long_tape(f"{prose}\n<write>\n<path>a</path>\n<content>{value}</write>", 2 * half)
     enough = 5 * half  # less than one look at every event

@@ -45,7 +45,7 @@ NO_REMEDY_SEEN = {
 }
 
 
-@some_samples(6)
+@some_samples(4)
 def test_every_remedy_in_every_sample_gives_what_it_promises(path: Path):
     player = sample(path)
     offered = {remedy for _, why in whys(player) for remedy in why.remedies}
@@ -53,7 +53,7 @@ def test_every_remedy_in_every_sample_gives_what_it_promises(path: Path):
         assert keeps(remedy, retried(player, remedy)), remedy
 
 
-@some_samples(8)
+@some_samples(4)
 def test_every_lost_or_altered_call_of_every_sample_has_a_remedy(path: Path):
     player = sample(path)
     for item, why in whys(player):
@@ -70,7 +70,7 @@ def test_every_lost_or_altered_call_of_every_sample_has_a_remedy(path: Path):
             assert begins_there(player, item, remedy, after), remedy
 
 
-@some_samples(5)
+@some_samples(3)
 def test_what_the_observer_saw_has_a_remedy_as_well(path: Path):
     player = sample(path)
     for seen, _ in seen_in(player):

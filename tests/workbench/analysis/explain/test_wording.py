@@ -232,7 +232,7 @@ def without_numbers(why: Explanation) -> tuple[str, ...]:
     return tuple(re.sub(r"(reads?|event) \d+", r"\1 N", sentence) for sentence in why.sentences)
 
 
-@some_samples(3)
+@some_samples(2)
 def test_a_finding_is_explained_alike_however_the_bytes_are_cut(path: Path):
     cuts = [sample(path), sample(path, chunk=1), sample(path, chunk=1 << 20)]
     whole, *others = [
@@ -247,7 +247,7 @@ def test_a_finding_is_explained_alike_however_the_bytes_are_cut(path: Path):
         assert other == whole
 
 
-@some_samples(8)
+@some_samples(4)
 def test_every_row_has_sentences_that_end(path: Path):
     for item, why in whys(sample(path)):
         assert why.title and why.sentences, item

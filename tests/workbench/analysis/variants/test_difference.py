@@ -79,7 +79,7 @@ def said(marks: ChangedRows) -> tuple[list[int], int, int | None]:
 NOTHING: tuple[list[int], int, None] = [], 0, None
 
 
-@some_samples(8)
+@some_samples(4)
 def test_no_change_is_no_difference(path: Path):
     before = played_file(path)
     assert [said(marks) for marks in changed_rows(before, varied(before))] == [NOTHING] * 3

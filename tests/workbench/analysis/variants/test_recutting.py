@@ -90,7 +90,7 @@ def outcome(player: Player) -> object:
     return player.completion, [(finding.code, finding.message) for finding in player.findings]
 
 
-@some_samples(8)
+@some_samples(4)
 def test_the_cut_of_reads_does_not_matter(path: Path):
     before = played_file(path)
     changes: list[Change] = [Merge(read) for read in range(0, before.reads - 1, 3)]
@@ -121,7 +121,7 @@ def test_a_message_in_pieces_is_the_same_message():
     assert outcome(varied(before, Split(9), Split(30))) == outcome(before)
 
 
-@some_samples(10)
+@some_samples(4)
 def test_a_stream_can_be_cut_anywhere(path: Path):
     before = played_file(path)
     script = script_of(before)

@@ -69,7 +69,7 @@ def test_any_change_of_any_stream(data: bytes, places: list[int], draw: st.DataO
     check(before, varied(before, *hunks), wanted)
 
 
-@some_samples(8)
+@some_samples(4)
 def test_every_sample(path: Path):
     before = played_file(path)
     dice = random.Random(path.stem)

@@ -51,7 +51,7 @@ def check(before: Player) -> None:
     assert all(marks.first is None for marks in changed_rows(before, after))
 
 
-@some_samples(8)
+@some_samples(4)
 def test_every_sample(path: Path):
     check(played_file(path))
 

@@ -36,7 +36,7 @@ def check_spans(player: Player) -> int:
     return len(moves)
 
 
-@some_samples(5)
+@some_samples(3)
 def test_every_sample(path: Path):
     player = played_file(path)
     moves = check_spans(player)
