@@ -63,6 +63,9 @@ _NEWS = ", ".join(f"{name} = excluded.{name}" for name in COLUMNS if name not in
 _INSERT = f"INSERT INTO tapes ({', '.join(COLUMNS)}) VALUES ({', '.join(f':{name}' for name in COLUMNS)})"
 _UPSERT = f"{_INSERT} ON CONFLICT (path) DO UPDATE SET {_NEWS}"
 _ADD = f"{_INSERT} ON CONFLICT (path) DO NOTHING"
+# What changes while an exchange runs.
+_GROWS = ("path", "status", "ttfb", "chunks", "bytes", "findings", "level", "lost", "size", "updated")
+_UPDATE = f"UPDATE tapes SET {', '.join(f'{name} = :{name}' for name in _GROWS[1:])} WHERE path = :path"
 
 
 class IndexVersionError(sqlite3.DatabaseError):
@@ -110,6 +113,13 @@ class Index:
         values = [_values(row, now) for row in rows]
         with _Transaction(self._db):
             self._db.executemany(_UPSERT, values)
+
+    def update(self, rows: Iterable[Mapping[str, Any]]) -> bool:
+        """How far running exchanges have come whose rows are there; False where one of them is not."""
+        now = time.time()
+        values = [_values(row, now, _GROWS) for row in rows]
+        with _Transaction(self._db):
+            return self._db.executemany(_UPDATE, values).rowcount == len(values)
 
     def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Rows of tapes that may be new to the index; a row that is there already knows more."""
@@ -221,8 +231,8 @@ class _Transaction:
             self._db.execute("ROLLBACK")
 
 
-def _values(row: Mapping[str, Any], now: float) -> dict[str, Any]:
-    values = {name: _fit(row.get(name), _DEFAULTS.get(name)) for name in COLUMNS}
+def _values(row: Mapping[str, Any], now: float, columns: Iterable[str] = COLUMNS) -> dict[str, Any]:
+    values = {name: _fit(row.get(name), _DEFAULTS.get(name)) for name in columns}
     found = row.get("findings")
     findings = {str(code): n for code, n in found.items() if _is_int(n)} if isinstance(found, Mapping) else {}
     called = row.get("tools")

@@ -294,9 +294,9 @@ def _pieces(fd: int) -> Iterator[bytes]:
 
 def _write_all(fd: int, data: bytes | bytearray) -> None:
     written = 0
-    view = memoryview(data)
     try:
+        written = os.write(fd, data)
         while written < len(data):
-            written += os.write(fd, view[written:])
+            written += os.write(fd, memoryview(data)[written:])
     except OSError as error:
         raise _ShortWriteError(error, written) from None

@@ -57,12 +57,13 @@ class Client:
                 self._last_write = self._clock()
                 self._recording.sent(self._last_write, data, by)
 
-    def write_now(self, data: bytes) -> bool:
-        """A piece of the body in this moment. False where that is not possible: nothing was written."""
-        if self.direct is None or self._lock.locked() or not self.direct(data):
+    def carry(self, t: float, data: bytes, out: bytes) -> bool:
+        """What came at `t` is written in this moment, as `out`. False where that is not possible: nothing was
+        written or recorded."""
+        if self.direct is None or self._lock.locked() or not self.direct(out):
             return False
-        self._last_write = self._clock()
-        self._recording.sent(self._last_write, data)
+        self._last_write = now = self._clock()
+        self._recording.carried(t, data, now, out)
         return True
 
     async def end(self) -> None:

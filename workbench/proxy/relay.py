@@ -357,11 +357,13 @@ class StreamRelay(Relay):
         """As `_take`, while the socket is being read. False where it cannot go on like that: what the client
         does not have yet is pending."""
         exchange, converter = self.exchange, self._converter
-        exchange.recording.read(exchange.clock(), data)
+        t = exchange.clock()
         out = converter.feed(data)
-        if out and not self.client.write_now(out):
-            self._pending.append(out)
-            return False
+        if not out or not self.client.carry(t, data, out):
+            exchange.recording.read(t, data)
+            if out:
+                self._pending.append(out)
+                return False
         return not converter.ended and not converter.finished
 
     def _check_error(self) -> None:

@@ -346,16 +346,48 @@ class AnswerMasker:
         usual = self._usual
         text = None if usual is None else usual.texts(lines)
         if text is None:
-            if _TRIGGER.search(lines) is not None:
+            text = self._partly_usual(lines)
+            usual = self._usual
+            if text is None:
                 return False
-            first = list(islice(_TEXT.finditer(lines), 2))
-            if len(first) > 1 or (first and not self._learn(lines, first[0])):
-                return False
-            usual, text = self._usual, first[0][2] if first else b""
         if text and (usual is None or not usual.channel.passes(text)):
             return False
         self._raw.context = b"\n"
         return True
+
+    def _partly_usual(self, lines: bytes) -> bytes | None:
+        """The texts of lines that are not all as usual, but plain around their texts and of one channel; None
+        where it takes more to read them. A stream begins with another event, and ends with one."""
+        usual = self._usual
+        if usual is None or usual.head not in lines:
+            usual = self._learn_from_first(lines)
+        start = end = len(lines)
+        text: bytes | None = b""
+        if usual is not None and usual.head in lines:
+            start, last = lines.find(usual.head), lines.rfind(usual.rest)
+            if last < start:
+                return None
+            end = last + len(usual.rest)
+            text = usual.texts(lines[start:end])
+        texts = [self._odd_text(lines[:start], usual), text, self._odd_text(lines[end:], usual)]
+        return None if None in texts else b"".join(filter(None, texts))
+
+    def _odd_text(self, lines: bytes, usual: Usual | None) -> bytes | None:
+        """The texts of other events, which are few; None where there may be a secret around them, or where
+        they belong to another channel than the usual one."""
+        if not lines:
+            return b""
+        if _TRIGGER.search(lines) is not None:
+            return None
+        texts = list(_TEXT.finditer(lines))
+        if usual is None:
+            return None if texts else b""
+        for text in texts:
+            line = lines[lines.rfind(b"\n", 0, text.start()) + 1 : lines.find(b"\n", text.end())]
+            key = (text[1], *_INDEXES.findall(line))
+            if not line.startswith(_EVENT) or self._channels.get(key) is not usual.channel:
+                return None
+        return b"".join(text[2] for text in texts)
 
     def _learn(self, event: bytes, text: re.Match[bytes]) -> bool:
         """The next event will most likely look like this one, whose only text this is."""
@@ -368,9 +400,18 @@ class AnswerMasker:
         self._usual = Usual(head, rest, rest + head, channel)
         return True
 
+    def _learn_from_first(self, lines: bytes) -> Usual | None:
+        """The same, from the second event of several: the first one of a stream is often another."""
+        gap = _gap(lines)
+        for event in reversed(lines.split(gap, 2)[:2]):
+            texts = list(islice(_TEXT.finditer(event), 2))
+            if len(texts) == 1 and _TRIGGER.search(event) is None and self._learn(event + gap, texts[0]):
+                return self._usual
+        return None
+
     def _learn_from_last(self, lines: bytes) -> None:
-        """The same, from the last event of several."""
-        gap = b"\r\n\r\n" if lines.endswith(b"\r\n\r\n") else b"\n\n"
+        """The same, from the last event."""
+        gap = _gap(lines)
         if lines.endswith(gap):
             at = lines.rfind(gap, 0, -len(gap))
             event = lines[at + len(gap) if at >= 0 else 0 :]
@@ -459,6 +500,11 @@ class AnswerMasker:
             channel = self._channel((match[1], *indexes))
             if not channel.passes(text):
                 yield from channel.feed(text, at + match.start(2))
+
+
+def _gap(lines: bytes) -> bytes:
+    """What stands between two events."""
+    return b"\r\n\r\n" if b"\r\n\r\n" in lines else b"\n\n"
 
 
 def _may_be_event(rest: bytes) -> bool:

@@ -66,6 +66,8 @@ class IndexWriter:
         """News of a tape; urgent when it began or ended, the rest is written once a second. The row may go
         on changing: it is copied when it is written."""
         path = row["path"]
+        if not urgent and path in self._rows:  # it is the same row: there is nothing to tell
+            return
         with self._lock:
             first = not self._rows  # as long as there is nothing to write, the thread waits for its next duty
             self._rows[path] = row
@@ -117,13 +119,15 @@ class IndexWriter:
     def _write(self, everything: bool) -> None:
         with self._lock:
             paths = list(self._rows if everything else self._urgent)
-            rows = {path: dict(self._rows.pop(path)) for path in paths}
-            self._urgent.clear()
+            taken = {path: self._rows.pop(path) for path in paths}
+            urgent, self._urgent = self._urgent, set()
+            rows = {path: dict(row) for path, row in taken.items()}  # as they are at this moment
         if everything:
             self._written = time.monotonic()
-        if rows and not self._try(lambda index: index.put(rows.values())):
+        if rows and not self._try(lambda index: _put(index, rows, urgent)):
             with self._lock:
-                self._rows = rows | self._rows
+                self._rows = taken | self._rows
+                self._urgent |= urgent
         self._ended = self._ended or any(row["state"] != "running" for row in rows.values())
 
     def _tidy(self) -> None:
@@ -177,6 +181,15 @@ class IndexWriter:
         self._index = None
 
 
+def _put(index: Index, rows: Mapping[str, Mapping[str, Any]], urgent: set[str]) -> None:
+    """Those that began or ended, whole; of the others how far they have come, which costs a third of it."""
+    known = [row for path, row in rows.items() if path not in urgent and row["state"] == "running"]
+    if known and index.update(known):
+        rows = {path: row for path, row in rows.items() if path in urgent or row["state"] != "running"}
+    if rows:
+        index.put(rows.values())
+
+
 _STALLED = 2.0  # seconds
 _SLICE = 1 << 20  # bytes
 
@@ -222,7 +235,7 @@ class Recorder:
         """A new tape. The header belongs to the recorder from now on; it is redacted before it is stored."""
         id = id or new_id()
         path = tape_path(started_of(header) or time.time(), id)
-        return Recording(self, id, self.library / path, header, tuple(secrets))
+        return Recording(self._backlog, self.lose, id, self.library / path, header, tuple(secrets))
 
     @property
     def problem(self) -> str | None:
@@ -255,10 +268,6 @@ class Recorder:
             self._thread.join(timeout)
         indexed = self._index_writer.close(max(0.0, until - time.monotonic()))
         return indexed and not self._thread.is_alive()
-
-    def put(self, item: Item, *, always: bool = False) -> bool:
-        """For a `Recording`: False when there is no room."""
-        return self._backlog.put(item, item.size, always=always)
 
     def lose(self, lines: int, payload: int) -> None:
         """So much will not be on any tape."""

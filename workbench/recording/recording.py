@@ -5,9 +5,10 @@ thread takes it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from workbench.tape.format import End, Release, Side
 
@@ -19,36 +20,42 @@ GATHER = 0.05
 
 
 class Backlog(Generic[T]):
-    """Many put, one takes. Putting never waits for anything but another put."""
+    """One thread puts, another takes. Putting never waits, for it takes no lock: each number is written by
+    one of the two only, and a deque loses nothing between them."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self.size = 0
         self.closed = False
         self.overrun = False  # something found no room, and there is not much more of it by now
         self._hurry_at = limit // 4
-        self._items: list[T] = []
-        self._lock = threading.Lock()
+        self._items: deque[T] = deque()
+        self._put = 0  # bytes that ever came
+        self._done = 0  # bytes that are off our hands
+        self._called = False  # whoever takes knows that there is something
+        self._closing = threading.Lock()
         self._some = threading.Event()
         self._hurry = threading.Event()
 
+    @property
+    def size(self) -> int:
+        """Bytes that are in memory."""
+        return self._put - self._done
+
     def put(self, item: T, size: int, *, always: bool = False) -> bool:
         """False when there is no room: nothing was put. `always` is for small things that count."""
-        with self._lock:
-            # What is larger than the limit by itself can only ever go alone.
-            full = self.size and self.size + size > self.limit
-            if self.closed:
-                return False
-            if full and not always:
-                self.overrun = True
-                return False
-            first = not self._items
-            self._items.append(item)
-            self.size += size
-            hurry = self.size > self._hurry_at
-        if first:
+        before = self._put - self._done
+        if self.closed:
+            return False
+        # What is larger than the limit by itself can only ever go alone.
+        if before and before + size > self.limit and not always:
+            self.overrun = True
+            return False
+        self._put += size
+        self._items.append(item)
+        if not self._called:  # after the item is there: whoever takes says so before it looks
+            self._called = True
             self._some.set()
-        if hurry and not self._hurry.is_set():
+        if before + size > self._hurry_at and not self._hurry.is_set():
             self._hurry.set()
         return True
 
@@ -60,29 +67,29 @@ class Backlog(Generic[T]):
         if not self._some.wait(timeout):
             return []
         self._hurry.wait(GATHER)
-        with self._lock:
-            items, self._items = self._items, []
+        with self._closing:
             if not self.closed:
                 self._some.clear()
                 self._hurry.clear()
-        return items
+                self._called = False
+        items = self._items
+        return [items.popleft() for _ in range(len(items))]
 
     def done(self, size: int) -> None:
         """So many bytes are off our hands."""
-        with self._lock:
-            self.size -= size
-            if self.size < self.limit // 2:
-                self.overrun = False
+        self._done += size
+        if self.size < self.limit // 2:
+            self.overrun = False
 
     def close(self) -> None:
         """Nothing more is put; whoever takes shall take the rest at once."""
-        with self._lock:
+        with self._closing:
             self.closed = True
         self._hurry.set()
         self._some.set()
 
 
-Op: TypeAlias = Literal["begin", "status", "read", "sent", "finding", "hold", "release", "end"]
+Op: TypeAlias = Literal["carried", "begin", "status", "read", "sent", "finding", "hold", "release", "end"]
 
 _ITEM = 200  # what an item weighs beside its bytes
 _HEADER = 16 << 10  # what a header weighs beside its messages
@@ -100,25 +107,27 @@ class Item(NamedTuple):
     missed: tuple[int, int] = _NOTHING
 
 
-class Sink(Protocol):
-    """Where items go: the recorder."""
-
-    def put(self, item: Item, *, always: bool = False) -> bool: ...
-
-    def lose(self, lines: int, payload: int) -> None: ...
+Lose: TypeAlias = Callable[[int, int], None]  # so many lines and bytes will not be on any tape
 
 
 class Recording:
     """Its methods are for one thread, the event loop's: they never wait and never raise."""
 
-    __slots__ = ("_header", "_missed", "_over", "_sink", "id", "path")
+    __slots__ = ("_backlog", "_header", "_lose", "_missed", "_over", "id", "path")
 
     def __init__(
-        self, sink: Sink, id: str, path: Path, header: Mapping[str, Any], secrets: tuple[str, ...]
+        self,
+        backlog: Backlog[Item],
+        lose: Lose,
+        id: str,
+        path: Path,
+        header: Mapping[str, Any],
+        secrets: tuple[str, ...],
     ) -> None:
         self.id = id
         self.path = path
-        self._sink = sink
+        self._backlog = backlog
+        self._lose = lose
         self._missed = _NOTHING
         self._over = False
         # Kept until there is room for it: a tape whose beginning was late is better than none.
@@ -144,6 +153,10 @@ class Recording:
         """A piece to the client; `by` says who made it when the transformer did not."""
         self._put("sent", t, (data, by), len(data))
 
+    def carried(self, t: float, data: bytes, sent_at: float, out: bytes) -> None:
+        """Both at once, as it is with most pieces: what came, and what went to the client for it."""
+        self._put("carried", t, (data, sent_at, out), len(data) + len(out), lines=2)
+
     def finding(self, t: float, code: str, level: str, message: str, where: str) -> None:
         """Something a replay could not find again: about the request, or about the proxy's own work."""
         self._put("finding", t, (code, level, message, where), len(message))
@@ -165,19 +178,23 @@ class Recording:
             self._over = True
 
     def _begin(self) -> bool:
-        if self._header is not None and self._sink.put(
-            Item(self, "begin", 0.0, self._header, _weight(self._header[0]))
-        ):
-            self._header = None
+        if self._header is not None:
+            size = _weight(self._header[0])
+            if self._backlog.put(Item(self, "begin", 0.0, self._header, size), size):
+                self._header = None
         return self._header is None
 
-    def _put(self, op: Op, t: float, what: Any, payload: int = 0, always: bool = False) -> None:
-        item = Item(self, op, t, what, payload + _ITEM, self._missed)
-        if not self._over and (self._header is None or self._begin()) and self._sink.put(item, always=always):
+    def _put(
+        self, op: Op, t: float, what: Any, payload: int = 0, always: bool = False, lines: int = 1
+    ) -> None:
+        size = payload + _ITEM
+        item = Item(self, op, t, what, size, self._missed)
+        ready = not self._over and (self._header is None or self._begin())
+        if ready and self._backlog.put(item, size, always=always):
             self._missed = _NOTHING
             return
-        self._missed = (self._missed[0] + 1, self._missed[1] + payload)
-        self._sink.lose(1, payload)
+        self._missed = (self._missed[0] + lines, self._missed[1] + payload)
+        self._lose(lines, payload)
 
 
 def _weight(header: Mapping[str, Any]) -> int:
@@ -203,6 +220,7 @@ class Unrecorded(Recording):
     def status(self, *args: Any, **more: Any) -> None: ...
     def read(self, *args: Any) -> None: ...
     def sent(self, *args: Any) -> None: ...
+    def carried(self, *args: Any) -> None: ...
     def finding(self, *args: Any) -> None: ...
     def hold(self, *args: Any) -> None: ...
     def release(self, *args: Any) -> None: ...

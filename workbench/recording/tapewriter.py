@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from workbench.library.summary import columns_of_header, columns_of_summary, worst_level
 from workbench.library.tapefiles import TAPES, TapeFile, make_folder, new_id, tape_path
@@ -24,6 +24,7 @@ from workbench.tape.format import (
     End,
     Release,
     Side,
+    carried_lines,
     data_line,
     encode_line,
     end_line,
@@ -38,12 +39,10 @@ from workbench.tape.format import (
 HOLD = 0.04
 
 
-class Weight(NamedTuple):
-    """What is missing when a line is: itself, or what a `lost` line speaks of, which is `counted` already."""
-
-    lines: int = 1
-    payload: int = 0
-    counted: bool = False
+# What is missing when a line is: how many lines, how many bytes, and whether that is counted already, as what
+# a `lost` line speaks of is.
+Weight: TypeAlias = tuple[int, int, bool]
+_ONE: Weight = (1, 0, False)
 
 
 class Ready:
@@ -90,7 +89,8 @@ class LineQueue:
 
     def __init__(self, redaction: Redaction) -> None:
         passed = Passed()
-        self._maskers = {kind: AnswerMasker(redaction.secrets, passed) for kind in ("read", "sent")}
+        self._read_masker = AnswerMasker(redaction.secrets, passed)
+        self._sent_masker = AnswerMasker(redaction.secrets, passed)
         self._ready = Ready()
         self._held: deque[_Held] = deque()
 
@@ -101,8 +101,8 @@ class LineQueue:
 
     def data(self, now: float, kind: DataKind, t: float, data: bytes, by: str | None) -> None:
         """A `read` or `sent` line."""
-        masker = self._maskers[kind]
-        weight = Weight(1, len(data))
+        masker = self._read_masker if kind == "read" else self._sent_masker
+        weight = (1, len(data), False)
         if not self._held and masker.passes(data):
             self._ready.add(t, data_line(kind, t, data, by), weight)
             return
@@ -112,9 +112,21 @@ class LineQueue:
         else:
             self._held.append(_Held(now, t, weight, b"", kind, by, piece, masker))
 
-    def line(self, now: float, t: float, line: bytes, weight: Weight | None = None) -> None:
+    def carried(self, now: float, t: float, data: bytes, sent_at: float, out: bytes) -> None:
+        """A `read` line and the `sent` line after it: most lines of most tapes."""
+        if self._held or not self._read_masker.passes(data):
+            self.data(now, "read", t, data, None)
+            self.data(now, "sent", sent_at, out, None)
+        elif not self._sent_masker.passes(out):
+            self._ready.add(t, data_line("read", t, data), (1, len(data), False))
+            self.data(now, "sent", sent_at, out, None)
+        else:
+            ready = self._ready
+            ready.add(t, carried_lines(t, data, sent_at, out), (1, len(data), False))
+            ready.weights.append((1, len(out), False))
+
+    def line(self, now: float, t: float, line: bytes, weight: Weight = _ONE) -> None:
         """Any other line; it is redacted already."""
-        weight = weight or Weight()
         if self._held:
             self._held.append(_Held(now, t, weight, line))
         else:
@@ -138,6 +150,7 @@ class LineQueue:
 _TRY_AGAIN = 0.5
 _NEW = {"state": "running", "chunks": 0, "bytes": 0, "size": 0}
 _FOREVER = float("inf")
+_NO_GAP = (0, 0)
 
 
 class TapeWriter:
@@ -153,7 +166,7 @@ class TapeWriter:
         self._redaction = redaction
         self._queue = LineQueue(redaction)
         self._lost = (0, 0)  # lines, bytes
-        self._gap = (0, 0)  # the part of it that no line on the tape speaks of yet
+        self._gap = _NO_GAP  # the part of it that no line on the tape speaks of yet
         self._end: tuple[float, End, dict[str, Any]] | None = None
         self._noticed: dict[str, int] = {}
         self._told: dict[str, int] = {}
@@ -175,8 +188,13 @@ class TapeWriter:
 
     def take(self, op: Op, now: float, t: float, what: Any) -> None:
         """The next item."""
-        if op == "read":
-            self._read(now, t, what)
+        if op == "carried":
+            data, sent_at, out = what
+            self._count_read(t, len(data))
+            self._queue.carried(now, t, data, sent_at, out)
+        elif op == "read":
+            self._count_read(t, len(what))
+            self._queue.data(now, "read", t, what, None)
         elif op == "sent":
             self._queue.data(now, "sent", t, *what)
         elif op == "status":
@@ -195,17 +213,14 @@ class TapeWriter:
     def miss(self, now: float, t: float, lines: int, payload: int) -> None:
         """So much never came here: it stands on the tape where it belongs."""
         self._lose(lines, payload)
-        self._queue.line(
-            now, t, encode_line(lost_line(t, lines, payload)), Weight(lines, payload, counted=True)
-        )
+        self._queue.line(now, t, encode_line(lost_line(t, lines, payload)), (lines, payload, True))
 
-    def _read(self, now: float, t: float, data: bytes) -> None:
+    def _count_read(self, t: float, size: int) -> None:
         row = self.row
         if not row["chunks"]:
             row["ttfb"] = t
         row["chunks"] += 1
-        row["bytes"] += len(data)
-        self._queue.data(now, "read", t, data, None)
+        row["bytes"] += size
 
     def _status(
         self,
@@ -256,11 +271,8 @@ class TapeWriter:
 
     def flush(self, now: float, lose: Callable[[int, int], None]) -> None:
         """Write what can be written. What cannot is lost, and said so as soon as writing works again."""
-        if not self.file.exists and now - self._tried >= _TRY_AGAIN:
-            self._create(now)
-        if self.file.exists and self.error is not None:
-            self.file.look()  # even if there is nothing to write: the room it takes may be what is missing
-            self._miss_let_go(lose)
+        if self.error is not None or not self.file.exists:
+            self._try_again(now, lose)
         self._write(_FOREVER if self.over else now, lose)
         if self.over and self.file.exists:
             self._write_end(lose)
@@ -268,6 +280,14 @@ class TapeWriter:
 
     def close(self) -> None:
         self.file.close()
+
+    def _try_again(self, now: float, lose: Callable[[int, int], None]) -> None:
+        """Something hinders writing, or did the last time."""
+        if not self.file.exists and now - self._tried >= _TRY_AGAIN:
+            self._create(now)
+        if self.file.exists and self.error is not None:
+            self.file.look()  # even if there is nothing to write: the room it takes may be what is missing
+            self._miss_let_go(lose)
 
     def _create(self, now: float) -> None:
         self._tried = now
@@ -283,13 +303,15 @@ class TapeWriter:
         ready = self._queue.take(now)
         if not ready.weights:
             return
-        gap = encode_line(lost_line(ready.t, *self._gap)) if any(self._gap) else b""
+        gap = encode_line(lost_line(ready.t, *self._gap)) if self._gap != _NO_GAP else b""
         count = 0
         if self.file.exists:
-            count, self.error = self.file.append(gap + ready.data)
+            count, self.error = self.file.append(gap + ready.data if gap else ready.data)
             self._miss_let_go(lose)
         if gap and count:
-            self._gap, count = (0, 0), count - 1
+            self._gap, count = _NO_GAP, count - 1
+        if count == len(ready.weights):
+            return
         for lines, payload, counted in ready.weights[count:]:
             self._gap = (self._gap[0] + lines, self._gap[1] + payload)
             if not counted:
@@ -354,6 +376,7 @@ class OpenTapes:
         self._publish = publish
         self._on_end = on_end  # gets the row of an exchange that has ended, whether or not a disk takes it
         self._writers: dict[Recording, TapeWriter] = {}
+        self._holding: dict[Recording, TapeWriter] = {}  # those with lines that wait
         self._probed = 0.0
         self._waiting: deque[Item] = deque()  # beginnings of tapes, and what happened since
 
@@ -394,6 +417,7 @@ class OpenTapes:
         touched: dict[Recording, TapeWriter] = {}
         size = 0
         for item in items:
+            recording = item.recording
             try:
                 taken = self._take(item, now)
             except Exception as error:  # a bug of ours costs a line, not the recording of everything else
@@ -401,9 +425,9 @@ class OpenTapes:
                 self._end_without_summary(item, now)
                 taken = False
             if not taken:
-                self._lose(1, 0)
-            if writer := self._writers.get(item.recording):
-                touched[item.recording] = writer
+                self._lose(2 if item.op == "carried" else 1, 0)
+            if recording not in touched and recording in self._writers:
+                touched[recording] = self._writers[recording]
             size += item.size
         for recording, writer in touched.items():
             self._flush_safely(recording, writer, now)
@@ -418,7 +442,7 @@ class OpenTapes:
         if self._waiting:
             return 0.0
         now = time.monotonic()
-        due = [writer.deadline for writer in self._writers.values() if writer.deadline is not None]
+        due = [writer.deadline for writer in self._holding.values() if writer.deadline is not None]
         if self.problem:
             due.append(self._probed + _PROBE_AGAIN)
         return max(0.0, min(due) - now) if due else None
@@ -445,6 +469,7 @@ class OpenTapes:
             self._flush_safely(recording, writer, float("inf"))
             writer.close()
         self._writers.clear()
+        self._holding.clear()
 
     def _take(self, item: Item, now: float) -> bool:
         if item.op == "begin":
@@ -489,6 +514,7 @@ class OpenTapes:
             self._fail(_bug(error))
             self._lose(1, 0)
             self._writers.pop(recording, None)
+            self._holding.pop(recording, None)
             writer.close()
 
     def _flush(self, recording: Recording, writer: TapeWriter, now: float) -> None:
@@ -496,8 +522,13 @@ class OpenTapes:
         writer.flush(now, self._lose)
         if writer.error is not None:
             self._fail(self._reason(writer.error))
+        if writer.deadline is not None:
+            self._holding[recording] = writer
+        elif self._holding:
+            self._holding.pop(recording, None)
         if writer.ended or (writer.over and len(self._writers) > _UNFINISHED):
             del self._writers[recording]
+            self._holding.pop(recording, None)
             writer.close()
             if not writer.ended:
                 self._lose(1, 0)
@@ -510,7 +541,7 @@ class OpenTapes:
             self.probe()
         return [
             (recording, writer)
-            for recording, writer in self._writers.items()
+            for recording, writer in (self._writers if again else self._holding).items()
             if recording not in touched
             and ((again and writer.error) or (writer.deadline is not None and writer.deadline <= now))
         ]

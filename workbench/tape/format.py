@@ -352,6 +352,16 @@ def data_line(kind: DataKind, t: float, data: bytes, by: str | None = None) -> b
     return orjson.dumps(value, option=_LINE_END) if _is_safe(value.get(kind, "")) else dump_line(value)
 
 
+def carried_lines(t: float, read: bytes, sent_at: float, sent: bytes) -> bytes:
+    """A `read` line and the `sent` line that follows it. Prose goes to the client as it came: its text is
+    written as JSON once."""
+    if read == sent and read.isascii() and b"\x7f" not in read:
+        text = orjson.dumps(read.decode())
+        times = orjson.dumps(round(t, 6)), orjson.dumps(round(sent_at, 6))
+        return b'{"t":%b,"read":%b}\n{"t":%b,"sent":%b}\n' % (times[0], text, times[1], text)
+    return data_line("read", t, read) + data_line("sent", sent_at, sent)
+
+
 def _plain(line: Line | Mapping[str, Any]) -> dict[str, Any]:
     return dict(line.value if isinstance(line, Line) else line)
 

@@ -27,7 +27,7 @@ from workbench.library.query import Library
 from workbench.library.summary import Row
 from workbench.recording import tapewriter
 from workbench.recording.recorder import Recorder
-from workbench.recording.recording import GATHER, Item, Recording
+from workbench.recording.recording import GATHER, Backlog, Item, Recording
 from workbench.tape.format import Tape, make_header, read_tape
 
 KEY = "sk-live-0123456789abcdef"
@@ -48,7 +48,11 @@ def wait_for(condition: Callable[[], Any], limit: float = 20) -> Any:
 
 
 @pytest.fixture
-def recorder(tmp_path: Path) -> Iterator[MakeRecorder]:
+def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeRecorder]:
+    """It looks more often than usual whether there is room, or an index: no test waits long for that."""
+    monkeypatch.setattr("workbench.recording.recorder._EVERY", 0.1)
+    monkeypatch.setattr("workbench.recording.recorder._LOOK", 0.1)
+    monkeypatch.setattr(tapewriter, "_PROBE_AGAIN", 0.1)
     made = []
 
     def make(library: Path = tmp_path / "library", **options: Any) -> Recorder:
@@ -256,14 +260,15 @@ def _holds(path: Path, text: bytes) -> bool:
 def test_a_tape_that_runs_does_not_wait_for_others_to_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(tapewriter, "_TURN", 0)  # one thing at a time
     tapes = tapewriter.OpenTapes(tmp_path, (), lambda *_: None, lambda *_: None)
-    sink = Tray()
-    recordings = [Recording(sink, name, tmp_path / name, header(), ()) for name in ("a", "b", "c")]
+    backlog: Backlog[Item] = Backlog(1 << 20)
+    recordings = [Recording(backlog, lose, name, tmp_path / name, header(), ()) for name in ("a", "b", "c")]
     first, *others = recordings
-    (begin, *begins), sink.items = sink.items, []
+    begin, *begins = backlog.take(0)
     assert tapes.write([begin]) == begin.size
     for recording in recordings:
         recording.read(1, b"1")
-    assert tapes.write([*begins, *sink.items]) == sink.items[0].size + begins[0].size
+    reads = backlog.take(0)
+    assert tapes.write([*begins, *reads]) == reads[0].size + begins[0].size
     assert read_tape(first.path).reads == [b"1"]
     assert [one.path.exists() for one in others] == [True, False]
     for _ in range(3):
@@ -274,18 +279,36 @@ def test_a_tape_that_runs_does_not_wait_for_others_to_begin(tmp_path: Path, monk
     tapes.close()
 
 
-class Tray:
-    """Keeps what recordings say."""
+def lose(lines: int, payload: int) -> None:
+    raise AssertionError("nothing is lost here")
 
-    def __init__(self) -> None:
-        self.items: list[Item] = []
 
-    def put(self, item: Item, *, always: bool = False) -> bool:
-        self.items.append(item)
-        return True
+def test_what_came_and_went_at_once_is_two_lines(recorder: MakeRecorder):
+    same, odd = b'data: {"x": 1}\n\n', "data: ü\x7f\n\n".encode()
+    own = recorder()
+    recording = own.begin(header(), [KEY])
+    recording.carried(0.125, same, 0.25, same)
+    recording.carried(0.5, same, 0.75, b"data: another\n\n")
+    recording.carried(1, odd, 2, odd)
+    recording.carried(3, KEY.encode() + b"\n", 4, b"\n")
+    recording.carried(5, b"\xff\n", 6, b"a " + KEY.encode() + b"\n")
+    recording.end(7, "done")
+    assert own.close()
+    tape = read_tape(recording.path)
+    stars = b"*" * len(KEY)
+    assert tape.reads == [same, same, odd, stars + b"\n", b"\xff\n"]
+    assert tape.sent == [same, b"data: another\n\n", odd, b"\n", b"a " + stars + b"\n"]
+    assert [line.value["t"] for line in tape.lines][:-1] == [0.125, 0.25, 0.5, 0.75, 1, 2, 3, 4, 5, 6]
 
-    def lose(self, lines: int, payload: int) -> None:
-        raise AssertionError("nothing is lost here")
+
+def test_both_lines_count_when_there_is_no_room_for_them(tmp_path: Path):
+    backlog: Backlog[Item] = Backlog(100_000)
+    lost: list[tuple[int, int]] = []
+    recording = Recording(backlog, lambda *counts: lost.append(counts), "a", tmp_path / "a", header(), ())
+    recording.carried(1, bytes(60_000), 1, bytes(50_000))
+    recording.carried(2, b"in", 2, b"out")
+    assert lost == [(2, 110_000)]
+    assert [(item.op, item.missed) for item in backlog.take(0)] == [("begin", (0, 0)), ("carried", lost[0])]
 
 
 def test_a_tape_can_be_read_while_it_grows(recorder: MakeRecorder, tmp_path: Path):

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from workbench.recording.redaction import Redaction
-from workbench.recording.tapewriter import HOLD, LineQueue, Weight
+from workbench.recording.tapewriter import HOLD, LineQueue
 
 KEY = "sk-live-0123456789"
 
@@ -70,5 +70,5 @@ def test_the_two_directions_have_nothing_to_do_with_each_other(queue: LineQueue)
 def test_weights_say_what_would_be_missing(queue: LineQueue):
     queue.data(0, "read", 0, b"abc\n", None)
     queue.line(0, 0, b'{"note": 1}\n')
-    queue.line(0, 0, b'{"lost": {}}\n', Weight(7, 70, counted=True))
+    queue.line(0, 0, b'{"lost": {}}\n', (7, 70, True))
     assert queue.take(0).weights == [(1, 4, False), (1, 0, False), (7, 70, True)]
