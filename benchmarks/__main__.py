@@ -33,8 +33,9 @@ OTHERS = ("all", "page")  # they measure nothing themselves
 def main() -> int:
     arguments = sys.argv[1:]
     if arguments and arguments[0] in (*NAMES, *OTHERS):
-        program = import_module(f"benchmarks.{arguments[0]}").PROGRAM
-        return int(program.run(arguments[1:]))
+        module = import_module(f"benchmarks.{arguments[0]}")
+        run = module.run if arguments[0] in OTHERS else module.PROGRAM.run
+        return int(run(arguments[1:]))
     print("python -m benchmarks NAME [OPTIONS]\n")
     for name in (*NAMES, *OTHERS):
         print(f"  {name:12} {_first_line(name)}")

@@ -17,11 +17,11 @@ _WIDTH = 2 * _PANEL + _GAP + 2 * _MARGIN
 _LETTER = 6.6  # pixels, of a font of 12: no program here knows the real width
 _INK, _SOFT, _GRID, _PAPER, _EDGE = "#1f2328", "#59636e", "#e4e8ec", "#ffffff", "#d1d9e0"
 _OURS, _OTHERS, _GOAL = "#0a66c2", "#a9b4bf", "#c2410c"
-_COLOURS = ("#0a66c2", "#c2410c", "#1a7f37", "#8250df", "#9a6700", "#59636e")
+_COLOURS = ("#0a66c2", "#1a7f37", "#8250df", "#9a6700", "#bf3989", "#59636e")  # none is that of goals
 _DASHES = ("", "6 3", "2 3", "8 3 2 3", "4 2", "1 2")
 _BAR, _SPACE = 15, 6
 _PLOT = 150  # height of a chart with lines
-_CLIP = 2.0  # times the goal: what is longer would leave no room for the others
+_CLIP = 2.5  # times the goal: what is much longer would leave no room for the others
 
 
 def draw(report: Report) -> str:
@@ -97,7 +97,8 @@ def _longest(chart: Bars) -> float:
     if chart.goal is None or not chart.marked:
         return max(*values, (chart.goal or 0.0) * 1.05)
     most = max(chart.goal, chart.values.get(chart.marked, 0.0)) * _CLIP
-    return max(min(max(values), most), chart.goal * 1.05)
+    longest = max(values) if max(values) < most * 1.3 else most
+    return max(longest, chart.goal * 1.05)
 
 
 def _break(x: float, y: float) -> str:
@@ -144,13 +145,16 @@ def _lines(chart: Lines, x: int, y: int) -> list[str]:
         parts.append(_text(across(size), bottom + 16, _size(size), anchor="middle", colour=_SOFT, size=11))
     parts.append(f'<path d="M{left} {bottom} H{right}" stroke="{_SOFT}"/>')
     parts.append(_text((left + right) / 2, bottom + 33, chart.x, anchor="middle", colour=_SOFT, size=11))
+    goal = ""  # what is said about it stands over the lines
     if chart.limit is not None:
         parts.append(
             f'<path d="M{left} {up(chart.limit):.1f} H{right}" stroke="{_GOAL}" stroke-width="1.5" '
             f'stroke-dasharray="4 2"/>'
         )
         said = f"goal ≤ {_number(chart.limit)}"
-        parts.append(_text(right, up(chart.limit) - 5, said, anchor="end", colour=_GOAL, size=11))
+        near = any(abs(up(points[-1][1]) - up(chart.limit)) < 24 for points in chart.series.values())
+        at, anchor = (left + 4, "start") if near else (right, "end")
+        goal = _text(at, up(chart.limit) - 5, said, anchor=anchor, colour=_GOAL, size=11)
     for at, points in enumerate(chart.series.values()):
         places = [(across(size), up(value)) for size, value in points]
         path = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
@@ -161,10 +165,10 @@ def _lines(chart: Lines, x: int, y: int) -> list[str]:
         for (a, b), (_, value) in zip(places, points, strict=True):
             parts.append(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="{_colour(at)}"/>')
             if len(chart.series) == 1:
-                # Below the line where it would meet the words at the limit.
-                near = chart.limit is not None and 0 <= b - up(chart.limit) < 24
-                parts.append(_text(a, b + (16 if near else -8), _number(value), anchor="middle"))
-    return parts
+                # Below the point where it would meet the mark of the goal, if there is room.
+                below = chart.limit is not None and 0 <= b - up(chart.limit) < 24 and b + 18 < bottom
+                parts.append(_text(a, b + (16 if below else -8), _number(value), anchor="middle"))
+    return [*parts, goal]
 
 
 def _legend_places(series: Mapping[str, object]) -> list[tuple[float, int]]:
@@ -222,7 +226,9 @@ def _size(value: float) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if value >= 0.1 else f"{value:.2g}"
 
 
 def _cut(text: str, width: float, size: int) -> str:

@@ -19,6 +19,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -76,28 +77,26 @@ play(Path({tape!r}))
 # The tapes
 
 
-def pieces() -> Iterator[str]:
+def pieces(malformed: bool) -> Iterator[str]:
     """What a model writes, token by token: every 20th call is malformed."""
-    number = 0
-    while True:
-        call = BROKEN if number % 20 == 1 else CALL
-        yield from tokens(PROSE + call.format(number))
-        number += 1
+    for at in count():
+        call = BROKEN if malformed and at % 20 == 1 else CALL
+        yield from tokens(PROSE + call.format(at))
 
 
-def write_tape(path: Path, reads: int) -> Path:
+def write_tape(path: Path, reads: int, *, malformed: bool = True) -> Path:
     header = make_header(
         "made for a benchmark", "roo-xml", policy={"calls": "all", "after_call": "keep"}, model="m", ids="x",
         now=0, request={"model": "m", "stream": True, "tools": [TOOL]}, kind="chat", stream=True,
     )  # fmt: skip
     stream: StreamTransformer = make_recipe(header, Wishes()).stream("none")
-    text = pieces()
+    text = pieces(malformed)
     with path.open("wb") as file:
         file.write(dump_line(header))
         for side in ("upstream", "client"):
             file.write(dump_line(status_line(0.1, side, 200, [("content-type", "text/event-stream")])))
-        for number in range(reads):
-            t, data = 0.2 + number / 50, event(next(text))
+        for at in range(reads):
+            t, data = 0.2 + at / 50, event(next(text))
             file.write(dump_line(read_line(t, data)))
             if sent := stream.feed(data):
                 file.write(dump_line(sent_line(t, sent)))

@@ -15,6 +15,7 @@ import random
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -113,11 +114,14 @@ def tell_memory(samples: list[float], report: Report) -> None:
     goal = max(early * MOST_GROWTH, early + MOST_MORE)
     report.add("memory in the last fifth", late, "MB", goal=round(goal, 1))
     report.notes.append(f"memory in the second fifth: {early:.1f} MB; at most: {max(samples):.1f} MB")
-    # Twelve medians: a chart of each second has more points than a line can show.
-    part = max(1, len(samples) // 12)
+    report.charts.append(Lines("Memory while it runs", "minutes", "MB", {"memory": _line(samples)}, goal))
+
+
+def _line(samples: Sequence[float]) -> list[tuple[float, float]]:
+    """Ten medians, by minutes: a chart of each second has more points than a line can show."""
+    part = max(1, len(samples) // 10)
     slices = [samples[at : at + part] for at in range(0, len(samples) - part + 1, part)]
-    points = [(round((at + 1) * part / 60, 1), median(one)) for at, one in enumerate(slices)]
-    report.charts.append(Lines("Memory while it runs", "minutes", "MB", {"memory": points}, goal))
+    return [(round((at + 1) * part / 60, 2), median(one)) for at, one in enumerate(slices)]
 
 
 def tell_end(soak: Soak, report: Report) -> None:
@@ -170,6 +174,8 @@ def measured(options: argparse.Namespace) -> Report:
         report.add("descriptors left open", after - before, goal=SPARE)
         report.notes.append(f"descriptors at rest: {before}; at most: {max(soak.descriptors)}")
         tell_memory(soak.memory, report)
+        files = {"descriptors": _line(soak.descriptors)}
+        report.charts.append(Lines("Descriptors while it runs", "minutes", "open", files))
         tell_end(soak, report)
     rows = [(name, f"{count}") for name, count in soak.done.most_common()]
     report.tables.append(Table("Exchanges", ("kind", "count"), rows))
