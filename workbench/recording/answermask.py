@@ -77,13 +77,14 @@ _LONGEST_NAME = 180  # with what may stand between it and its value
 
 
 class Passed:
-    """The last text that was plain. What is sent to the client is most often what was just read, so the two
-    directions of an exchange share it."""
+    """The last text that was plain, and the events it came in, where these were as usual. What is sent to the
+    client is most often what was just read, so the two directions of an exchange share it."""
 
-    __slots__ = ("after", "before", "data")
+    __slots__ = ("after", "before", "data", "lines", "usual")
 
     def __init__(self) -> None:
-        self.before = self.data = self.after = b""
+        self.before = self.data = self.after = self.lines = b""
+        self.usual: Usual | None = None
 
 
 class Scanner:
@@ -121,8 +122,7 @@ class Scanner:
         if self.tail or self._runs or self._near > 0:
             return False
         passed, context = self._passed, self.context
-        if data == passed.data and context == passed.before:
-            self.context = passed.after
+        if data == passed.data and self.repeats():
             return True
         window = context[-_OVERLAP:] + data
         if _TRIGGER.search(window) is not None or _partial(window):
@@ -131,8 +131,15 @@ class Scanner:
             if secret.data in window or _beginning(window, secret.data):
                 return False
         self.context = (context + data)[-_LONGEST_NAME:]
-        passed.before, passed.data, passed.after = context, data, self.context
+        passed.before, passed.data, passed.after, passed.lines = context, data, self.context, b""
         return True
+
+    def repeats(self) -> bool:
+        """Whether the text that was plain a moment ago is plain here, too: it comes after the same."""
+        same = self.context == self._passed.before and self.idle
+        if same:
+            self.context = self._passed.after
+        return same
 
     def feed(self, data: bytes, at: int) -> Iterator[tuple[int, int]]:
         """The next part; the ranges of the stream that are to be masked."""
@@ -332,11 +339,19 @@ class AnswerMasker:
         """The usual case, at little cost: whether no part of the next read can belong to a secret."""
         if self._open or self._line or self._skips or data[-1:] != b"\n":
             return False
-        if not self._own.is_plain(data) or not self._are_plain(data):
+        if not self._repeats(data) and not (self._own.is_plain(data) and self._are_plain(data)):
             return False
         self._own.skip(len(data))
         self.decided = self._total = self._total + len(data)
         return True
+
+    def _repeats(self, lines: bytes) -> bool:
+        """Whether these lines were plain a moment ago, in the other direction, and nothing is otherwise here."""
+        passed, usual = self._passed, self._usual
+        if lines != passed.lines or usual is None or passed.usual is None or not self._raw.idle:
+            return False
+        same = usual.head == passed.usual.head and usual.rest == passed.usual.rest and not self._own.waits
+        return same and usual.channel.repeats()
 
     def _are_plain(self, lines: bytes) -> bool:
         """Whether these whole lines are events as usual, with plain texts, or have no texts at all. If not,
@@ -350,8 +365,10 @@ class AnswerMasker:
             usual = self._usual
             if text is None:
                 return False
-        if text and (usual is None or not usual.channel.passes(text)):
-            return False
+        if text:
+            if usual is None or not usual.channel.passes(text):
+                return False
+            self._passed.lines, self._passed.usual = lines, usual
         self._raw.context = b"\n"
         return True
 

@@ -31,7 +31,7 @@ class Backlog(Generic[T]):
         self._items: deque[T] = deque()
         self._put = 0  # bytes that ever came
         self._done = 0  # bytes that are off our hands
-        self._called = False  # whoever takes knows that there is something
+        self._called = False  # whoever takes is awake; to wake it up costs more than to put an item
         self._closing = threading.Lock()
         self._some = threading.Event()
         self._hurry = threading.Event()
@@ -52,7 +52,7 @@ class Backlog(Generic[T]):
             return False
         self._put += size
         self._items.append(item)
-        if not self._called:  # after the item is there: whoever takes says so before it looks
+        if not self._called:  # after the item is there: it is looked for after this is false
             self._called = True
             self._some.set()
         if before + size > self._hurry_at and not self._hurry.is_set():
@@ -64,14 +64,15 @@ class Backlog(Generic[T]):
 
         What is taken still counts until `done` is called: it is in memory as long as the disk is busy.
         """
-        if not self._some.wait(timeout):
+        if not self._called and not self._some.wait(timeout):
             return []
-        self._hurry.wait(GATHER)
+        self._hurry.wait(GATHER if timeout is None else min(GATHER, timeout))
         with self._closing:
             if not self.closed:
-                self._some.clear()
                 self._hurry.clear()
-                self._called = False
+                if not self._items:  # it has become quiet: whoever puts the next one has to call
+                    self._some.clear()
+                    self._called = False
         items = self._items
         return [items.popleft() for _ in range(len(items))]
 

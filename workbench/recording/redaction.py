@@ -220,6 +220,11 @@ class Masker:
         self._open: list[Piece] = []
         self.decided = 0
 
+    @property
+    def waits(self) -> bool:
+        """What came may be the beginning of a secret."""
+        return bool(self._tail)
+
     def is_plain(self, data: bytes) -> bool:
         """The usual case, at little cost: whether no part of the next read can belong to a secret. Then it
         may be skipped; otherwise it has to be fed."""
