@@ -18,6 +18,7 @@ NAMES = (
     "request",
     "proxy",
     "growth",
+    "workers",
     "check",
     "replay",
     "ui",

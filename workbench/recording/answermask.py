@@ -346,7 +346,7 @@ class AnswerMasker:
         return True
 
     def _repeats(self, lines: bytes) -> bool:
-        """Whether these lines were plain a moment ago, in the other direction, and nothing is otherwise here."""
+        """Whether these lines were plain a moment ago, in the other direction, and nothing is other here."""
         passed, usual = self._passed, self._usual
         if lines != passed.lines or usual is None or passed.usual is None or not self._raw.idle:
             return False
