@@ -13,6 +13,7 @@ from textual.widget import Widget
 from benchmarks.counts import BUDGET, calls_of_request, of_dialect, of_list, of_tape, over_budget
 from benchmarks.transformer import measured
 from tests.support.libraries import make_library
+from tests.support.tiers import each_row
 from workbench.ui.app import WorkbenchApp
 
 STORED = json.loads(BUDGET.read_text(encoding="utf-8"))
@@ -22,7 +23,7 @@ def test_the_budget_knows_every_dialect() -> None:
     assert set(STORED) == {*measured(), "request", "tape", "list"}
 
 
-@pytest.mark.parametrize("dialect", ["roo-xml", "qwen3-coder", "kimi-k2", "hermes"])
+@each_row("dialect", ["roo-xml", "qwen3-coder", "kimi-k2", "hermes"])
 def test_a_delta_costs_no_more_than_it_did(dialect: str) -> None:
     assert over_budget({dialect: of_dialect(dialect)}, STORED) == [], "see benchmarks/counts.py"
 

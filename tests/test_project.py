@@ -16,6 +16,7 @@ import pytest
 
 import workbench
 from tests.support.project import ROOT
+from tests.support.tiers import each_row
 from workbench.cli.main import main
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -30,7 +31,7 @@ def block_below(heading: str) -> str:
     return match[1].strip()
 
 
-@pytest.mark.parametrize("heading", ["Run it", "Run the tests"])
+@each_row("heading", ["Run it", "Run the tests"])
 def test_each_command_is_one_line_that_makes_its_own_environment(heading: str):
     command = block_below(heading)
     assert "\n" not in command

@@ -18,7 +18,7 @@ from _pytest.mark import ParameterSet
 T = TypeVar("T")
 
 # How much the exhaustive tier tries, so that all of it takes about a quarter of an hour on two cores.
-EXAMPLES = {"quick": 20, "exhaustive": 100}  # of a property that hypothesis tries
+EXAMPLES = {"quick": 10, "exhaustive": 100}  # of a property that hypothesis tries
 CUTS = {"quick": 3, "exhaustive": 60}  # in two, of one stream; of a short one all
 MORE = 10  # so many times the rows that the quick tier has, at most
 _exhaustive = False
@@ -65,15 +65,15 @@ def each(rows: Iterable[T], check: Callable[[T], object]) -> None:
     """Check all rows in one test. A failure names its row and does not keep the others from being checked."""
     every = list(rows)
     assert every, "there are no rows"
-    failures: list[Exception] = []
+    failures: list[BaseException] = []
     for row in every:
         try:
             check(row)
-        except Exception as failure:
+        except (Exception, pytest.fail.Exception) as failure:
             failure.add_note(f"row: {row!r:.1000}")
             failures.append(failure)
     if failures:
-        raise ExceptionGroup(f"{len(failures)} of {len(every)} rows fail", failures)
+        raise BaseExceptionGroup(f"{len(failures)} of {len(every)} rows fail", failures)
 
 
 def each_row(

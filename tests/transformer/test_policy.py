@@ -41,7 +41,7 @@ def kimi(path: str, name: str = "read", number: int = 0) -> str:
 
 
 WRITERS = {"roo-xml": roo, "qwen3-coder": qwen, "kimi-k2": kimi}
-CONVERTING = pytest.mark.parametrize("dialect", WRITERS)
+CONVERTING = each_row("dialect", WRITERS)
 
 
 def call(path: str, name: str = "read") -> tuple[str, str]:
@@ -58,7 +58,7 @@ SWITCHES: list[JSON] = [
 ]
 
 
-@pytest.mark.parametrize("switch", SWITCHES, ids=[json.dumps(switch) for switch in SWITCHES])
+@each_row("switch", SWITCHES, ids=[json.dumps(switch) for switch in SWITCHES])
 @CONVERTING
 def test_an_answer_that_a_switch_does_not_concern(dialect: str, switch: JSON) -> None:
     text = "Let me read it.\n\n" + WRITERS[dialect]("a") + "\n"
@@ -549,9 +549,7 @@ def test_arguments_whole_leave_when_the_call_is_complete(dialect: str) -> None:
     assert arrival(dialect, text, "whole") == [""] * (end - 1) + ['{"path":"abc"}'] * (len(text) - end + 1)
 
 
-@pytest.mark.parametrize(
-    ("dialect", "held"), [("roo-xml", 0), ("qwen3-coder", 0), ("kimi-k2", 0)], ids=list(WRITERS)
-)
+@each_row(("dialect", "held"), [("roo-xml", 0), ("qwen3-coder", 0), ("kimi-k2", 0)], ids=list(WRITERS))
 def test_arguments_stream_leave_as_they_arrive(dialect: str, held: int) -> None:
     text = WRITERS[dialect]("abcdef")
     seen = arrival(dialect, text, "stream")
@@ -582,7 +580,7 @@ def test_a_call_that_streams_and_gets_too_long_is_closed_as_it_is(dialect: str) 
 FINISH = ["stop", "length", "content_filter", "tool_calls", "function_call", None]
 
 
-@pytest.mark.parametrize("said", FINISH)
+@each_row("said", FINISH)
 @CONVERTING
 def test_finish_reason_upstream_is_kept(dialect: str, said: str | None) -> None:
     policy = {"finish_reason": "upstream"}
@@ -600,7 +598,7 @@ def both(content: str, reasoning: str) -> bytes:
     return sse(chunk(None, reasoning), chunk(content, finish_reason="stop"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("channels", "calls"),
     [(["content"], ["a"]), (["reasoning"], ["b"]), (["content", "reasoning"], ["b", "a"]), ([], [])],
 )
@@ -633,7 +631,7 @@ def test_text_channel(dialect: str) -> None:
 # tools: a matter of the request
 
 
-@pytest.mark.parametrize("tools", CHOICES["tools"])
+@each_row("tools", CHOICES["tools"])
 @CONVERTING
 def test_tools_changes_no_byte_of_the_answer(dialect: str, tools: str) -> None:
     data = stream_of("x\n" + WRITERS[dialect]("a"))

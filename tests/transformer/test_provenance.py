@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -86,7 +85,7 @@ def test_locate(data: bytes, path: Path, expected: bytes | None) -> None:
     assert literal_at(data, path) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "before, unit, between, other",
     [
         (b"", b"[", b"", b"]"),
@@ -232,7 +231,7 @@ class Stream:
         return [self.bytes[first:last] for first, last in resolve(span, self.sources, self.events)]
 
 
-@pytest.mark.parametrize("first", [0, 7], ids=["all events kept", "early events gone"])
+@each_row("first", [0, 7], ids=["all events kept", "early events gone"])
 def test_resolve_over_events_and_lines(first: int) -> None:
     stream = Stream(("a", "b"), first)
     stream.add(b'{"a":\n{"b":\n"one"}\n}', 3)
@@ -359,7 +358,7 @@ RAW = [json.dumps(chunk(CALL_TEXT[at : at + 9]), ensure_ascii=False) for at in r
 PRETTY = [json.dumps(chunk(CALL_TEXT[at : at + 30]), indent=1) for at in range(0, len(CALL_TEXT), 30)]
 
 
-@pytest.mark.parametrize("events", [ESCAPED, RAW, PRETTY], ids=["escaped", "raw", "several data lines"])
+@each_row("events", [ESCAPED, RAW, PRETTY], ids=["escaped", "raw", "several data lines"])
 def test_the_spans_of_an_answer_are_true(events: list[str]) -> None:
     # check_every_split resolves every delta's span and compares its bytes with its text.
     got = check_every_split("roo-xml", sse(*events))

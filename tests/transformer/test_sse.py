@@ -8,7 +8,6 @@ import random
 import re
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -166,7 +165,7 @@ def test_only_the_beginning_of_what_is_no_sse_is_kept_but_all_of_it_is_counted()
     assert 64_000 <= sum(map(len, decoder.stray)) < 70_000
 
 
-@pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r"], ids=repr)
+@each_row("end", [b"\n\n", b"\r\n\r\n", b"\r\r"], ids=repr)
 def test_a_long_line_byte_by_byte(end: bytes) -> None:
     # Quadratic work would take hours here.
     body = b"x" * (1_000_000 if exhaustive() else 100_000)

@@ -9,7 +9,7 @@ from workbench.errors import UserError
 from workbench.patterns import Pattern, TooSlow
 
 
-@pytest.mark.parametrize("source", ["(a+)+$", "(a|aa)+$", "(a*)*b", r"(\w+\s?)+!", "(?:a?){60}a{60}b"])
+@each_row("source", ["(a+)+$", "(a|aa)+$", "(a*)*b", r"(\w+\s?)+!", "(?:a?){60}a{60}b"])
 def test_it_is_given_up_in_time(source: str):
     pattern = Pattern(source)
     try:
@@ -39,9 +39,7 @@ def test_what_is_not_one_is_told(source: str):
         Pattern(source)
 
 
-@pytest.mark.parametrize(
-    "source", ["(?:(?:a{1000}){1000}){1000}", "(?:a{1000}){1000}" * 20, "((a[)]{999}){999}){9}"]
-)
+@each_row("source", ["(?:(?:a{1000}){1000}){1000}", "(?:a{1000}){1000}" * 20, "((a[)]{999}){999}){9}"])
 def test_what_would_take_minutes_to_compile_is_too_large(source: str):
     with pytest.raises(UserError, match="too large"):
         Pattern(source)

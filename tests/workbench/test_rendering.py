@@ -7,7 +7,7 @@ import resource
 import pytest
 
 from tests.support.streams import tool
-from tests.support.tiers import exhaustive
+from tests.support.tiers import each_row, exhaustive
 from transformer import BUILTIN_TEMPLATES, Policy, TemplateFailed
 from workbench.rendering import check, converted, sizes
 
@@ -31,7 +31,7 @@ ATTACKS = {
 QUICK = ("nested ranges", "a format", "recursive macros")  # one for each limit; each costs a second or more
 
 
-@pytest.mark.parametrize("attack", ATTACKS if exhaustive() else QUICK)
+@each_row("attack", ATTACKS if exhaustive() else QUICK)
 def test_an_attack_ends_with_a_sentence(attack: str):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     new, findings = converted(BODY, "qwen3-coder", INJECT, ATTACKS[attack])

@@ -7,8 +7,6 @@ import random
 import re
 from typing import Any
 
-import pytest
-
 from tests.support.cost import calls_made
 from tests.support.streams import chunk, message, sse, tool
 from tests.support.tiers import each_row, exhaustive
@@ -196,7 +194,7 @@ def test_a_line_that_every_client_reads_as_part_of_one_event():
     assert codes(checked(data + sse(chunk("Hi"), STOP))) == ["check-not-json"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "finish", "wanted"),
     [
         ([{"id": "c0", "function": {"name": "read", "arguments": GOOD}}], "tool_calls", []),
@@ -288,7 +286,7 @@ def test_whatever_comes_nothing_is_raised():
         assert "check-not-json" in codes(checked(b"data: " + data + b"\n\n"))
 
 
-@pytest.mark.parametrize("piece", ["x", " ", '"', "[", "{}", '\\"', "1"])
+@each_row("piece", ["x", " ", '"', "[", "{}", '\\"', "1"])
 def test_long_arguments_take_work_in_proportion(piece: str):
     def add(count: int) -> None:
         growing = Arguments()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -165,7 +164,7 @@ FOREIGN = (
 HARMONY = "<|channel|>commentary to=functions.get_weather<|message|>{}"
 
 
-@pytest.mark.parametrize("text", [FOREIGN, HARMONY])
+@each_row("text", [FOREIGN, HARMONY])
 def test_whoever_asks_about_a_format_is_shown_it(text):
     assert LEAK in codes(text, request=REQUEST)
     assert LEAK not in codes(text, request=ASKING)

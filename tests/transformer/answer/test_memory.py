@@ -5,10 +5,8 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Callable, Iterator
 
-import pytest
-
 from tests.support.streams import chunk, sse, tool
-from tests.support.tiers import exhaustive
+from tests.support.tiers import each_row, exhaustive
 from transformer import StreamTransformer
 
 TOOLS = [tool("read", {"path": {"type": "string"}})]
@@ -53,14 +51,14 @@ def peak(dialect: str, reads: Iterator[bytes]) -> tuple[int, int]:
     return most, sent
 
 
-@pytest.mark.parametrize("dialect", ["roo-xml", "qwen3-coder", "kimi-k2", "passthrough"])
+@each_row("dialect", ["roo-xml", "qwen3-coder", "kimi-k2", "passthrough"])
 def test_megabytes_of_prose(dialect: str) -> None:
     most, sent = peak(dialect, events(plain, "content"))
     assert sent > SIZE * 0.99
     assert most < 2 * MEGABYTE, f"{most} bytes"
 
 
-@pytest.mark.parametrize("dialect", ["roo-xml", "qwen3-coder", "kimi-k2"])
+@each_row("dialect", ["roo-xml", "qwen3-coder", "kimi-k2"])
 def test_prose_full_of_markers(dialect: str) -> None:
     """Twice the length, the same memory."""
     peaks = []

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from tests.support.client import result, results
 from tests.support.cuts import codes
 from tests.support.streams import numbered, sse, stream_of, tool
+from tests.support.tiers import each_row
 from transformer import DIALECTS, Dialect, Rule, StreamTransformer
 from transformer.answer.stream import rescue
 from transformer.parser.machine import Machine
@@ -67,8 +66,8 @@ def converted(dialect: Dialect, reads: list[bytes]) -> tuple[bytes, StreamTransf
     return out, transformer
 
 
-@pytest.mark.parametrize("size", [1, 17, 100_000])
-@pytest.mark.parametrize(("dialect", "text"), [("roo-xml", ROO), ("qwen3-coder", QWEN), ("kimi-k2", KIMI)])
+@each_row("size", [1, 17, 100_000])
+@each_row(("dialect", "text"), [("roo-xml", ROO), ("qwen3-coder", QWEN), ("kimi-k2", KIMI)])
 def test_a_bug_costs_no_text(dialect: str, text: str, size: int):
     data = stream_of(text, 7)
     reads = [data[at : at + size] for at in range(0, len(data), size)]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from tests.support.client import Result, chunks_of, events_of, result, results
 from tests.support.cuts import check_every_split, check_every_split_choices, codes, run, transform
 from tests.support.spans import check_records
@@ -33,7 +31,7 @@ def qwen(path: str) -> str:
 
 
 CALLS = {"roo-xml": roo("a"), "qwen3-coder": qwen("a"), "kimi-k2": kimi("a")}
-CONVERTING = pytest.mark.parametrize("dialect", CALLS)
+CONVERTING = each_row("dialect", CALLS)
 A, B = ("read", '{"path":"a"}'), ("read", '{"path":"b"}')
 
 
@@ -59,7 +57,7 @@ def delta(index: int = 0, finish: str | None = None, /, **fields: Any) -> JSON:
 
 
 @CONVERTING
-@pytest.mark.parametrize("roles", [(), (0,), (0, 1, 2), (1, 2)], ids=str)
+@each_row("roles", [(), (0,), (0, 1, 2), (1, 2)], ids=str)
 def test_the_role_comes_once_in_the_first_delta(dialect: str, roles: tuple[int, ...]) -> None:
     texts = ["Hi ", "there", "\n" + CALLS[dialect]]
     events = [
@@ -153,8 +151,8 @@ FINISH: list[tuple[str | None, str, str]] = [  # upstream says, with a call, wit
 
 
 @CONVERTING
-@pytest.mark.parametrize("place", ["choice", "delta"])
-@pytest.mark.parametrize(("said", "with_call", "without"), FINISH, ids=[repr(row[0]) for row in FINISH])
+@each_row("place", ["choice", "delta"])
+@each_row(("said", "with_call", "without"), FINISH, ids=[repr(row[0]) for row in FINISH])
 def test_finish_reason(dialect: str, place: str, said: str | None, with_call: str, without: str) -> None:
     last: JSON = {"index": 0, "delta": {}}
     (last if place == "choice" else last["delta"])["finish_reason"] = said
@@ -171,7 +169,7 @@ def test_finish_reason(dialect: str, place: str, said: str | None, with_call: st
 
 
 @CONVERTING
-@pytest.mark.parametrize("done", [True, False])
+@each_row("done", [True, False])
 def test_finish_reason_and_done_come_once_even_if_upstream_forgot(dialect: str, done: bool) -> None:
     got = check_some_splits(dialect, sse(chunk("Hi\n" + CALLS[dialect]), done=done), tools=TOOLS)
     assert (got.content, got.calls, got.finish_reason) == ("Hi", [A], "tool_calls")
@@ -226,7 +224,7 @@ def test_metadata_is_preserved(dialect: str) -> None:
 
 
 @CONVERTING
-@pytest.mark.parametrize("missing", ["id", "object", "created", "model"])
+@each_row("missing", ["id", "object", "created", "model"])
 def test_what_upstream_lacks_is_made_up_once(dialect: str, missing: str) -> None:
     meta = {key: value for key, value in META.items() if key != missing}
     out, _ = transform(
@@ -332,7 +330,7 @@ REQUESTS: list[tuple[JSON | None, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("request_body", "_told"), REQUESTS)
+@each_row(("request_body", "_told"), REQUESTS)
 @CONVERTING
 def test_usage_as_openai_sends_it_is_passed_on(dialect: str, request_body: JSON | None, _told: bool) -> None:
     data = stream_of("Hi\n" + CALLS[dialect], usage=USAGE, meta=META)
@@ -419,9 +417,7 @@ def native_parts(out: bytes) -> list[JSON]:
 
 
 @CONVERTING
-@pytest.mark.parametrize(
-    ("said", "expected"), [("tool_calls", "tool_calls"), ("stop", "tool_calls"), ("length", "length")]
-)
+@each_row(("said", "expected"), [("tool_calls", "tool_calls"), ("stop", "tool_calls"), ("length", "length")])
 def test_native_calls_pass_through_unchanged(dialect: str, said: str, expected: str) -> None:
     data = sse(delta(content="Hi "), *(delta(tool_calls=[part]) for part in NATIVE), delta(0, said))
     out, transformer = transform(dialect, data, tools=TOOLS)
@@ -481,7 +477,7 @@ ERRORS: dict[str, tuple[JSON, str]] = {
 }
 
 
-@pytest.mark.parametrize(("event", "text"), ERRORS.values(), ids=ERRORS)
+@each_row(("event", "text"), ERRORS.values(), ids=ERRORS)
 @CONVERTING
 def test_an_error_inside_the_stream(dialect: str, event: JSON, text: str) -> None:
     for before in ([], [chunk("Hi "), chunk(CALLS[dialect][:9])]):
@@ -553,7 +549,7 @@ NO_ANSWER: dict[str, tuple[bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize(("data", "text"), NO_ANSWER.values(), ids=NO_ANSWER)
+@each_row(("data", "text"), NO_ANSWER.values(), ids=NO_ANSWER)
 @CONVERTING
 def test_no_answer_is_never_an_empty_success(dialect: str, data: bytes, text: str) -> None:
     got = check_some_splits(dialect, data, tools=TOOLS)
@@ -572,7 +568,7 @@ def test_a_completion_as_a_body_where_sse_was_asked_is_no_empty_success() -> Non
 
 
 @CONVERTING
-@pytest.mark.parametrize("records", ["all", "findings", "none"])
+@each_row("records", ["all", "findings", "none"])
 def test_fail_before_a_complete_call_is_an_error(dialect: str, records: Any) -> None:
     transformer = StreamTransformer(dialect, tools=TOOLS, records=records)
     half = CALLS[dialect][:20]
@@ -586,7 +582,7 @@ def test_fail_before_a_complete_call_is_an_error(dialect: str, records: Any) -> 
 
 
 @CONVERTING
-@pytest.mark.parametrize("records", ["all", "findings", "none"])
+@each_row("records", ["all", "findings", "none"])
 def test_fail_after_a_complete_call_closes_the_answer(dialect: str, records: Any) -> None:
     transformer = StreamTransformer(dialect, tools=TOOLS, records=records)
     out = transformer.feed(sse(chunk("Hi\n" + CALLS[dialect] + "\n"), done=False)) + transformer.fail("reset")
@@ -596,7 +592,7 @@ def test_fail_after_a_complete_call_closes_the_answer(dialect: str, records: Any
         assert codes(transformer) == ["broke-after-call"]
 
 
-@pytest.mark.parametrize("records", ["all", "findings", "none"])
+@each_row("records", ["all", "findings", "none"])
 def test_fail_after_arguments_that_are_whole_closes_the_answer(records: Any) -> None:
     """Without its end token the call is not complete, but a client has run it as soon as its JSON parsed."""
     transformer = StreamTransformer("kimi-k2", tools=TOOLS, records=records)
@@ -608,7 +604,7 @@ def test_fail_after_arguments_that_are_whole_closes_the_answer(records: Any) -> 
         assert codes(transformer)[-1] == "broke-after-call"
 
 
-@pytest.mark.parametrize("records", ["all", "findings", "none"])
+@each_row("records", ["all", "findings", "none"])
 def test_fail_after_a_complete_native_call_closes_the_answer(records: Any) -> None:
     transformer = StreamTransformer("roo-xml", tools=TOOLS, records=records)
     out = transformer.feed(sse(*(delta(tool_calls=[part]) for part in NATIVE), done=False))
@@ -616,7 +612,7 @@ def test_fail_after_a_complete_native_call_closes_the_answer(records: Any) -> No
     assert (got.error, got.calls, got.finish_reason) == (None, [A], "tool_calls")
 
 
-@pytest.mark.parametrize("records", ["all", "findings", "none"])
+@each_row("records", ["all", "findings", "none"])
 def test_fail_inside_the_arguments_of_a_native_call_is_an_error(records: Any) -> None:
     transformer = StreamTransformer("roo-xml", tools=TOOLS, records=records)
     out = transformer.feed(sse(*(delta(tool_calls=[part]) for part in NATIVE[:2]), done=False))
@@ -744,7 +740,7 @@ def test_a_huge_integer_is_kept(number: int) -> None:
     assert type(chunks_of(out)[0]["x_number"]) is int
 
 
-@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity"])
+@each_row("word", ["NaN", "Infinity", "-Infinity"])
 def test_numbers_that_json_does_not_have(word: str) -> None:
     event = f'{{"choices":[{{"index":0,"delta":{{"content":"Hi"}}}}],"x":{word}}}'
     out, _ = transform("roo-xml", sse(event), tools=TOOLS)
@@ -965,7 +961,7 @@ def test_prose_without_any_marker_is_never_held(dialect: str) -> None:
         assert json.loads(events_of(out)[0])["choices"][0]["delta"]["content"] == word
 
 
-@pytest.mark.parametrize("odd", [5, True, {"text": "x"}])
+@each_row("odd", [5, True, {"text": "x"}])
 def test_a_content_that_is_no_text_does_not_replace_the_text_of_the_message(odd: Any) -> None:
     transformer = StreamTransformer("roo-xml", tools=TOOLS)
     transformer.feed(sse(chunk("Hi"), {"choices": [{"index": 0, "delta": {"content": odd}}]}))

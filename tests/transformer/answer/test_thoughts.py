@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from tests.support.cases import deltas
 from tests.support.cuts import check_every_split, codes, run
 from tests.support.spans import check_records
@@ -16,7 +14,7 @@ from transformer import DIALECTS, write_call
 
 READ = tool("read", {"path": {"type": "string"}}, required=["path"])
 BUILT_IN = ["roo-xml", "qwen3-coder", "kimi-k2", "glm"]
-each_dialect = pytest.mark.parametrize("dialect", BUILT_IN)
+each_dialect = each_row("dialect", BUILT_IN)
 
 
 def call(dialect: str) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.support.cases import deltas
 from tests.support.client import events_of
 from tests.support.cuts import codes, run
@@ -19,7 +17,7 @@ WRITE = tool(
     "write", {"path": TEXT, "content": TEXT, "mode": {"type": "integer"}}, required=["path", "content"]
 )
 DIALECTS = ["roo-xml", "qwen3-coder", "kimi-k2", "glm"]
-each_dialect = pytest.mark.parametrize("dialect", DIALECTS)
+each_dialect = each_row("dialect", DIALECTS)
 
 
 def findings(dialect: str, arguments: dict[str, Any], name: str = "write", **kwargs: Any) -> list[str]:

@@ -336,7 +336,7 @@ FOUND: list[tuple[str, JSON, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("dialect", "policy", "text"), FOUND)
+@each_row(("dialect", "policy", "text"), FOUND)
 def test_what_a_search_once_found(dialect: str, policy: JSON, text: str) -> None:
     kwargs: JSON = {"tools": TOOLS, "policy": policy}
     expected = seen(*transform(dialect, stream([text], "stop"), **kwargs))

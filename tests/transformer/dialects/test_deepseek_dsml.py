@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from tests.support.cases import Row, check
 from tests.support.cuts import check_every_split, run
 from tests.support.invokes import attributes, bodies, flagged
@@ -19,10 +17,10 @@ TEXT: dict[str, Row] = dict(unfinished(DSML))
 CALL = DSML.one("read", path="a")
 PREFIXES = ("|DSML|", "||DSML||", "｜｜DSML｜｜", "‖DSML‖", " | DSML | ", " ｜DSML｜ ")
 WRAPPERS = ("function_calls", "tool_calls", "tool_use", "calls")
-BOTH = pytest.mark.parametrize("arguments", ["whole", "stream"])
+BOTH = each_row("arguments", ["whole", "stream"])
 
 
-@pytest.mark.parametrize("row", SHARED.values(), ids=SHARED)
+@each_row("row", SHARED.values(), ids=SHARED)
 def test_what_all_such_dialects_share(row: Row) -> None:
     check_both(DSML, row)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.cases import Row, check, written
 from tests.support.cuts import check_every_split, codes, run
 from tests.support.streams import stream_of, tool
@@ -154,7 +152,7 @@ def test_glm(row: Row) -> None:
     check_both(GLM, row)
 
 
-@pytest.mark.parametrize("text", NO_CALLS.values(), ids=NO_CALLS)
+@each_row("text", NO_CALLS.values(), ids=NO_CALLS)
 def test_what_is_not_a_call_is_text(text: str) -> None:
     check("glm", (text, text, [], []))
 
@@ -162,7 +160,7 @@ def test_what_is_not_a_call_is_text(text: str) -> None:
 # What users of other parsers reported; the numbers are those in the samples' headers.
 
 NAMED = tool("named", {"name": {"anyOf": [{"type": "string"}, {"type": "null"}]}, "rows": {"type": "array"}})
-BOTH = pytest.mark.parametrize("arguments", ["whole", "stream"])
+BOTH = each_row("arguments", ["whole", "stream"])
 
 
 def test_40_a_call_without_arguments_is_not_lost() -> None:
@@ -185,7 +183,7 @@ def test_42_a_value_without_a_schema_is_the_same_streamed_or_not(arguments: str)
 
 
 @BOTH
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         of("read", key("path"), "a</arg_value>"),

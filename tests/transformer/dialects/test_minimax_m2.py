@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.cases import Row, check
 from tests.support.cuts import check_every_split
 from tests.support.invokes import attributes, bodies, flagged
@@ -30,11 +28,11 @@ def test_what_is_not_finished_is_text(row: Row) -> None:
 
 # What users of other parsers reported; the numbers are those in the samples' headers.
 
-BOTH = pytest.mark.parametrize("arguments", ["whole", "stream"])
+BOTH = each_row("arguments", ["whole", "stream"])
 
 
 @BOTH
-@pytest.mark.parametrize(("text", "value"), [("hi", '"hi"'), ("null", "null"), ("5", '"5"')])
+@each_row(("text", "value"), [("hi", '"hi"'), ("null", "null"), ("5", '"5"')])
 def test_44_a_string_or_null_is_the_string(text: str, value: str, arguments: str) -> None:
     data = stream_of(MINIMAX.one("typed", maybe=text), 4)
     got = check_every_split("minimax-m2", data, tools=OFFERED, policy={"arguments": arguments})
@@ -50,7 +48,7 @@ def test_45_calls_of_one_wrapper_do_not_mix(arguments: str) -> None:
     assert (got.content, got.ids) == ("So.", ["call_0", "call_1", "call_2"])
 
 
-@pytest.mark.parametrize("name", [" read", "read ", " read "])
+@each_row("name", [" read", "read ", " read "])
 def test_blanks_around_a_name_in_its_quotation_marks(name: str) -> None:
     """Found by the fuzz: without a wrapper it was a call in one delta and text in single characters."""
     call = MINIMAX.call("read", path="a").replace('"read"', f'"{name}"')

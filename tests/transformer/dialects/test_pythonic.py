@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -159,7 +158,7 @@ def test_prose_leaves_at_once() -> None:
         assert "".join(delta.text for delta in sent if delta.event <= 1) == f"{written} and", written
 
 
-@pytest.mark.parametrize("filling", ["ab ] ", "', '", "[1], "])
+@each_row("filling", ["ab ] ", "', '", "[1], "])
 def test_the_work_is_linear(filling: str) -> None:
     def work(size: int) -> int:
         written = f"[free(a=['{filling * size}'])]"

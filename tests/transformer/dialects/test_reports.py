@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from samples.cases.reports import REPORTS
 from tests.support.cases import TOOLS, WRITE
 from tests.support.cost import calls_made
 from tests.support.cuts import check_every_split, run
 from tests.support.streams import JSON, sse, stream_of
+from tests.support.tiers import each_row
 from transformer import write_call
 from transformer.dialects import DIALECTS
 
 SPOKEN = sorted(DIALECTS.keys() - {"passthrough", "auto"})
-every_dialect = pytest.mark.parametrize("dialect", SPOKEN)
-arguments_leave = pytest.mark.parametrize("arguments", ["whole", "stream"])
+every_dialect = each_row("dialect", SPOKEN)
+arguments_leave = each_row("arguments", ["whole", "stream"])
 # Their arguments are JSON, or strings with the same escapes.
 ESCAPES = {
     "deepseek-v3", "deepseek-v31", "harmony", "hermes", "kimi-k2", "llama3-json", "longcat", "mistral",
@@ -52,7 +51,7 @@ def test_33_no_delta_makes_the_parser_read_all_again(dialect: str, arguments: st
         )
 
     work(1)  # expressions are compiled once
-    assert work(160) < 2.3 * work(80)
+    assert work(60) < 2.3 * work(30)
 
 
 @every_dialect

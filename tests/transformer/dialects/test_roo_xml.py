@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.cases import Row, check, written
 from tests.support.tiers import each_row
 
@@ -360,7 +358,7 @@ def test_roo_xml_calls_behind_an_unclosed_example_are_read_if_wanted() -> None:
     check("roo-xml", row, policy={"calls": "all"})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "row",
     [
         (

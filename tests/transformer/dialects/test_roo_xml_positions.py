@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.cases import Calls, Row, check, deltas
 from tests.support.cuts import run
 from tests.support.streams import JSON, tool
@@ -126,7 +124,7 @@ def test_the_history_shows_arrays_as_the_prompt_teaches_them() -> None:
     assert "<item>" in transform_request(body, "roo-xml")[0]["messages"][0]["content"]
 
 
-@pytest.mark.parametrize("dialect", ["roo-xml", "qwen3-coder", "kimi-k2"])
+@each_row("dialect", ["roo-xml", "qwen3-coder", "kimi-k2"])
 def test_with_convert_always_a_request_need_not_offer_tools(dialect: str) -> None:
     text = write_call(dialect, "read", {"filePath": "/a"}, TOOLS[0])
     for policy, calls in (({}, 0), ({"convert": "always"}, 1)):

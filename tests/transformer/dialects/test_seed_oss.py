@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.cases import Row, check, written
 from tests.support.tags import OFFERED, SEED, broken, check_both, good, unfinished
 from tests.support.tiers import each_row
@@ -37,7 +35,7 @@ def test_what_all_tag_dialects_share(row: Row) -> None:
     check_both(SEED, row)
 
 
-@pytest.mark.parametrize("row", OWN.values(), ids=OWN)
+@each_row("row", OWN.values(), ids=OWN)
 def test_seed_oss(row: Row) -> None:
     check_both(SEED, row)
 

@@ -9,14 +9,12 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
-import pytest
-
 from tests.support import invokes, tags
 from tests.support.cuts import transform
 from tests.support.project import SAMPLES
 from tests.support.streams import numbered, stream_of, tool
 from tests.support.tags import driven
-from tests.support.tiers import each, some
+from tests.support.tiers import each, each_row, exhaustive, some
 from transformer import DIALECTS, Delta, Dialect, Finding, Rule, StreamTransformer, Transition
 from transformer.answer.choice import Choice
 from transformer.answer.setting import Setting, make_setting
@@ -29,7 +27,7 @@ from workbench.tape.format import read_tape
 from workbench.tape.recipe import Wishes, make_recipe
 
 ALL = list(DIALECTS.values())
-EACH = pytest.mark.parametrize("dialect", ALL, ids=[dialect.name for dialect in ALL])
+EACH = each_row("dialect", ALL, ids=[dialect.name for dialect in ALL])
 
 TOOLS = [
     tool("read", {"path": {"type": "string"}, "limit": {"type": "integer"}}, required=["path"]),
@@ -407,7 +405,7 @@ POLICIES: list[dict[str, Any]] = [
     {"max_call_bytes": 40},
     {"max_call_bytes": 40, "arguments": "stream"},
 ]
-each_driven = pytest.mark.parametrize("name", DRIVEN)
+each_driven = each_row("name", DRIVEN)
 
 
 @dataclass
@@ -569,10 +567,11 @@ def test_effects_are_what_happens(name: str) -> None:
 
 
 def runs_of(name: str) -> Iterator[StreamTransformer]:
-    for text in DRIVEN.get(name, ()):
-        for policy in POLICIES:
+    """Every text with every policy; in the quick tier with one after another, and some of the samples."""
+    for number, text in enumerate(DRIVEN.get(name, ())):
+        for policy in POLICIES if exhaustive() else [POLICIES[number % len(POLICIES)]]:
             yield transform(name, stream_of(text, 5), tools=TOOLS, policy=policy, records="all")[1]
-    for path in (SAMPLES / name).glob("*.jsonl"):
+    for path in some(sorted((SAMPLES / name).glob("*.jsonl")), 5):
         tape = read_tape(path)
         t = make_recipe(tape.header, Wishes()).stream("all")
         for read in tape.reads:

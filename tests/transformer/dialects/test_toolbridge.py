@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.cases import Row, check, written
 from tests.support.cuts import check_every_split, run
 from tests.support.streams import stream_of
@@ -100,7 +98,7 @@ def test_toolbridge(row: Row) -> None:
         check("toolbridge", row, tools=OFFERED, policy={"arguments": "stream"})
 
 
-@pytest.mark.parametrize("arguments", ["whole", "stream"])
+@each_row("arguments", ["whole", "stream"])
 def test_in_every_cut(arguments: str) -> None:
     data = stream_of(f"So.\n{block(READ_A, write('x'))}\nbye", 7)
     got = check_every_split("toolbridge", data, tools=OFFERED, policy={"arguments": arguments})
@@ -121,14 +119,14 @@ def test_values_are_typed_by_the_schema() -> None:
 # What users of other parsers reported; the numbers are those in the samples' headers.
 
 
-@pytest.mark.parametrize("arguments", ["whole", "stream"])
+@each_row("arguments", ["whole", "stream"])
 def test_24_entities_are_not_decoded(arguments: str) -> None:
     data = stream_of(block(write("&lt;b&gt; &amp;")), 5)
     got = check_every_split("toolbridge", data, tools=OFFERED, policy={"arguments": arguments})
     assert got.calls == [("write", '{"path":"a","content":"&lt;b&gt; &amp;"}')]
 
 
-@pytest.mark.parametrize("arguments", ["whole", "stream"])
+@each_row("arguments", ["whole", "stream"])
 def test_25_its_own_closing_tag_in_a_value(arguments: str) -> None:
     data = stream_of(block(write("x </content> y")), 5)
     got = check_every_split("toolbridge", data, tools=OFFERED, policy={"arguments": arguments})

@@ -10,6 +10,7 @@ import pytest
 from tests.support.apis import transformed
 from tests.support.cuts import every_split
 from tests.support.streams import JSON, message, stream_of, tool
+from tests.support.tiers import each_row
 from transformer import StreamTransformer, transform_message, transform_request
 from transformer.frontends import FRONTENDS, find_frontend
 from transformer.frontends.offering import INPUT_SCHEMA
@@ -35,7 +36,7 @@ def test_a_usual_request_is_its_own_chat_request() -> None:
     assert asked.body is body and not asked.names and not asked.findings
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "wanted"),
     [
         (None, "auto"),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from tests.support.apis import messages_result, named_events, transformed
 from tests.support.cuts import every_split
 from tests.support.streams import JSON, chunk, message, sse, stream_of
@@ -236,7 +234,7 @@ def test_fields(name: str) -> None:
 LATER = READ | {"name": "later", "defer_loading": True}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("messages", "tools"),
     [
         ([user("Hi")], []),

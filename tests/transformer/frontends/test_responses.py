@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from tests.support.apis import responses_events, responses_result, transformed
 from tests.support.cuts import every_split
 from tests.support.streams import JSON, chunk, message, sse, stream_of
-from tests.support.tiers import each_row
+from tests.support.tiers import each_row, some
 from transformer import StreamTransformer, call_ids, transform_message, transform_request
 from transformer.frontends import FRONTENDS
 from transformer.frontends.responses import carried
@@ -421,7 +419,7 @@ ENDS: dict[str, tuple[str, str | None]] = {
 }
 
 
-@pytest.mark.parametrize("finish", ENDS)
+@each_row("finish", ENDS)
 def test_ends(finish: str) -> None:
     status, why = ENDS[finish]
     out, t = transformed("responses", "qwen3-coder", [stream_of("Hello", finish=finish)], **ask())
@@ -505,13 +503,13 @@ NATIVES: dict[str, tuple[list[JSON], list[tuple[str, str]]]] = {
 }
 
 
-@pytest.mark.parametrize("dialect", ["passthrough", "qwen3-coder"])
-@pytest.mark.parametrize("name", NATIVES)
+@each_row("dialect", ["passthrough", "qwen3-coder"])
+@each_row("name", NATIVES)
 def test_native_calls(name: str, dialect: str) -> None:
     events, calls = NATIVES[name]
     data = sse(*events, FINISH)
     wanted = None
-    for reads in every_split(data):
+    for reads in some(every_split(data), 4):
         out, t = transformed("responses", dialect, reads, **ask(tools=[READ]))
         got = responses_result(out)
         assert got.calls == calls

@@ -9,14 +9,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.support import apis
 from tests.support.client import Result, results
 from tests.support.cuts import codes, every_split
 from tests.support.samples import ALL, DIALECTS, name_of
 from tests.support.streams import JSON, message_behind
-from tests.support.tiers import each, exhaustive, some
+from tests.support.tiers import each, each_row, exhaustive, some
 from tests.test_samples import MESSAGES
 from transformer import MessageTransformer, StreamTransformer, call_ids
 from transformer.records import Delta
@@ -34,8 +32,8 @@ WHOLE: dict[str, Callable[[JSON], Result]] = {
     "responses": apis.response_result,
     "messages": apis.message_result,
 }
-APIS = pytest.mark.parametrize("frontend", REQUEST)
-DIALECT = pytest.mark.parametrize("dialect", some(DIALECTS, 8))
+APIS = each_row("frontend", REQUEST)
+DIALECT = each_row("dialect", some(DIALECTS, 6))
 # Findings that only a chat has, or only the others: their ids are never the model's.
 OWN = {"generated-id", "choice-not-carried", "field-not-carried"}
 
@@ -109,7 +107,7 @@ def check(frontend: str, path: Path) -> None:
 @APIS
 @DIALECT
 def test_it_says_what_a_chat_says(frontend: str, dialect: str) -> None:
-    each(some((path for path in ALL if path.parent.name == dialect), 8), lambda path: check(frontend, path))
+    each(some((path for path in ALL if path.parent.name == dialect), 4), lambda path: check(frontend, path))
 
 
 def check_cuts(frontend: str, path: Path) -> None:
@@ -127,7 +125,7 @@ def check_cuts(frontend: str, path: Path) -> None:
 @DIALECT
 def test_every_cut_gives_the_same(frontend: str, dialect: str) -> None:
     each(
-        some((path for path in ALL if path.parent.name == dialect), 3),
+        some((path for path in ALL if path.parent.name == dialect), 2),
         lambda path: check_cuts(frontend, path),
     )
 
@@ -162,7 +160,7 @@ def parsed(text: str) -> Any:
 @DIALECT
 def test_the_stream_and_the_whole_message_agree(frontend: str, dialect: str) -> None:
     each(
-        some((path for path in ALL if path.parent.name == dialect), 8),
+        some((path for path in ALL if path.parent.name == dialect), 4),
         lambda path: check_whole(frontend, path),
     )
 
@@ -189,6 +187,6 @@ def check_snapshot(frontend: str, path: Path) -> None:
 @DIALECT
 def test_a_snapshot_goes_on_as_before(frontend: str, dialect: str) -> None:
     each(
-        some((path for path in ALL if path.parent.name == dialect), 3),
+        some((path for path in ALL if path.parent.name == dialect), 2),
         lambda path: check_snapshot(frontend, path),
     )

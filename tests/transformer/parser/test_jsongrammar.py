@@ -12,7 +12,7 @@ from tests.support.cases import TOOLS, Row, check, deltas
 from tests.support.cost import calls_made
 from tests.support.cuts import check_every_split, codes, run
 from tests.support.streams import stream_of
-from tests.support.tiers import each, some
+from tests.support.tiers import each, each_row, some
 from transformer import DIALECTS, Delta, write_call
 from transformer.jsonscan import parsed
 from transformer.parser.jsonspelling import JsonSpelling
@@ -27,7 +27,7 @@ MARKED: dict[str, tuple[str, str]] = {
     "mistral": ("[TOOL_CALLS]", ""),
     "llama3-json": ("<|python_tag|>", "<|eot_id|>"),
 }
-each_marked = pytest.mark.parametrize("dialect", MARKED)
+each_marked = each_row("dialect", MARKED)
 
 READ = '{"path": "b"}'
 CALL = '{"name": "read", "arguments": {"path": "b"}}'
@@ -180,6 +180,11 @@ NEARLY_JSON: dict[str, tuple[str, str | None]] = {
 }
 
 
+def chosen(dialect: str, rows: dict[str, Row]) -> list[str]:
+    """The first dialect has every row; the others, which share its grammar, some in the quick tier."""
+    return list(rows) if dialect == next(iter(MARKED)) else some(rows, 6)
+
+
 @each_marked
 def test_arguments_that_are_not_json_leave_as_they_are(dialect: str) -> None:
     rows = {
@@ -194,8 +199,8 @@ def test_arguments_that_are_not_json_leave_as_they_are(dialect: str) -> None:
         )
         for name, (wrote, _) in NEARLY_JSON.items()
     }
-    each(rows, lambda name: check(dialect, rows[name]))
-    each(rows, lambda name: check(dialect, rows[name], policy={"arguments": "whole"}))
+    each(chosen(dialect, rows), lambda name: check(dialect, rows[name]))
+    each(chosen(dialect, rows), lambda name: check(dialect, rows[name], policy={"arguments": "whole"}))
 
 
 @each_marked
@@ -205,15 +210,17 @@ def test_arguments_that_are_nearly_json_are_repaired(dialect: str) -> None:
         found = ["invalid-arguments" if sent is None else "repaired-arguments"]
         row = (f'OPEN{{"name": "free", "arguments": {wrote}}}CLOSE', "", [("free", sent or wrote)], found)
         rows[name] = spelled(dialect, row)
-    each(rows, lambda name: check(dialect, rows[name], policy={"malformed": "repair"}))
-    each(rows, lambda name: check(dialect, rows[name], policy={"malformed": "repair", "arguments": "whole"}))
+    each(chosen(dialect, rows), lambda name: check(dialect, rows[name], policy={"malformed": "repair"}))
+    whole = {"malformed": "repair", "arguments": "whole"}
+    each(chosen(dialect, rows), lambda name: check(dialect, rows[name], policy=whole))
 
 
 @each_marked
 def test_objects(dialect: str) -> None:
     rows = {name: spelled(dialect, row) for name, row in OBJECTS.items()}
-    each(rows, lambda name: check(dialect, rows[name]))
-    each(some(rows, 20), lambda name: check(dialect, rows[name], policy={"arguments": "whole"}))
+    each(chosen(dialect, rows), lambda name: check(dialect, rows[name]))
+    fewer = some(chosen(dialect, rows), 20)
+    each(fewer, lambda name: check(dialect, rows[name], policy={"arguments": "whole"}))
 
 
 @each_marked
@@ -312,16 +319,14 @@ def test_a_marker_in_prose_holds_nothing_back(dialect: str) -> None:
 # Linear (FAILURES 33)
 
 
-@pytest.mark.parametrize("dialect", SPELLED)
-@pytest.mark.parametrize(
-    ("arguments", "filling"), [('{"path": "%s"}', "ab < [c "), ('{"path": [%s]}', "[1], ")]
-)
+@each_row("dialect", SPELLED)
+@each_row(("arguments", "filling"), [('{"path": "%s"}', "ab < [c "), ('{"path": [%s]}', "[1], ")])
 def test_the_work_is_linear(dialect: str, arguments: str, filling: str) -> None:
     def work(size: int) -> int:
         text = write_call(dialect, "read", "{}").replace("{}", arguments % (filling * size))
         return calls_made(lambda: run(dialect, stream_of(text, 7), tools=TOOLS, records="findings"))
 
-    assert work(400) < 2.4 * work(200)
+    assert work(100) < 2.4 * work(50)
 
 
 # A call that is written and read again is the same call

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.support.streams import JSON, tool
 from tests.support.tiers import each_row
 from transformer import BUILTIN_TEMPLATES, prompt_for, transform_message, transform_request, written_call
@@ -122,7 +120,7 @@ def test_what_is_carried_is_what_reads_back(dialect: str, name: str):
     assert same == (found(dialect, *tools) == []) == (not written.findings)
 
 
-@pytest.mark.parametrize("policy", ["template", "pass"])
+@each_row("policy", ["template", "pass"])
 def test_what_goes_up_unchanged_is_not_said_to_be_left_out(policy: str):
     assert found("kimi-k2", tool("read", P), tool("read", P), {"type": "web_search"}, policy=policy) == [
         (
@@ -136,7 +134,7 @@ def test_what_goes_up_unchanged_is_not_said_to_be_left_out(policy: str):
     ]
 
 
-@pytest.mark.parametrize("dialect", ALL)
+@each_row("dialect", ALL)
 def test_tools_that_say_too_little_or_too_much(dialect: str):
     assert found(dialect, tool("read", P), tool("read", {})) == [
         ("duplicate-tool", "read is offered more than once; only the first one counts")

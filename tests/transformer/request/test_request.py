@@ -77,7 +77,7 @@ def test_without_tools_the_body_goes_up_as_it_is(dialect: str, policy: str, more
     assert findings == []
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("dialect", DIALECTS)
 def test_tool_choice_none_leaves_no_tool_keys_for_a_model_of_text(dialect: str):
     more: JSON = {"tools": [READ], "tool_choice": "none", "parallel_tool_calls": True}
     for way in ("template", "pass"):
@@ -119,7 +119,7 @@ def test_calls_without_tools_become_text_for_a_model_of_text(dialect: str, more:
         assert finding.message.endswith("nothing was changed, and a server that knows no tools may refuse it")
 
 
-@pytest.mark.parametrize("odd", [None, [], "x"])
+@each_row("odd", [None, [], "x"])
 def test_an_assistant_without_calls_is_no_history_of_tools(odd: Any):
     body: JSON = {"messages": [{"role": "assistant", "content": "a", "tool_calls": odd}]}
     assert transform_request(body, "roo-xml") == (body, [])
@@ -155,7 +155,7 @@ def test_passthrough_changes_and_tells_nothing():
     assert transform_request(body, dialect="passthrough") == (body, [])
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("dialect", DIALECTS)
 def test_policy_pass_changes_nothing(dialect: str):
     body: JSON = {"messages": [USER, asks(call())], "tools": [READ], "tool_choice": "required"}
     new, findings = transform_request(body, dialect, Policy(tools="pass"), extra_body={"x": 1})
@@ -173,7 +173,7 @@ def test_an_unknown_dialect_or_policy_is_said():
 # tools: template
 
 
-@pytest.mark.parametrize("dialect", ["qwen3-coder", "kimi-k2"])
+@each_row("dialect", ["qwen3-coder", "kimi-k2"])
 def test_template_is_the_default_of_models_with_a_template(dialect: str):
     messages = [USER, asks(call()), answers("42")]
     body: JSON = {"messages": messages, "tools": [READ], "tool_choice": "auto", "parallel_tool_calls": True}
@@ -326,7 +326,7 @@ KIMI_1 = KIMI.replace(":0", ":1")
 BEGIN, END = "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("dialect", "one", "two"),
     [
         ("roo-xml", f"I look.\n\n{ROO}", f"{ROO}\n\n{ROO}"),
@@ -345,7 +345,7 @@ def test_calls_are_written_after_the_content(dialect: str, one: str, two: str):
         assert codes == []
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("dialect", DIALECTS)
 def test_what_was_written_reads_as_the_turn_it_was(dialect: str):
     """The law of docs/spec.md, section 7, for a whole message."""
     calls = [call(), call("functions.read:1", arguments='{"filePath":"b\\n","limit":12345678901234567890}')]
@@ -391,7 +391,7 @@ def test_a_result_belongs_to_the_last_call_with_its_id():
     assert codes == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("dialect", "labels"),
     [
         ("roo-xml", ['read (call 1: {"filePath":"/a"})', "bash", 'read (call 3: {"filePath":"/b"})']),
@@ -584,7 +584,7 @@ def test_findings_are_numbered_and_have_places():
     assert {finding.event for finding in findings} == {-1}
 
 
-@pytest.mark.parametrize("policy", ["template", "pass"])
+@each_row("policy", ["template", "pass"])
 def test_a_history_that_stays_is_looked_at_too(policy: str):
     prompt = {"role": "system", "content": "…\n<tool_name>\n<parameter1>value1"}
     body: JSON = {"messages": [prompt, answers("x", "gone")], "tools": [READ]}
@@ -692,7 +692,7 @@ def test_only_allowed_tools_are_offered(dialect: str, mode: str):
     assert transform_request(body, dialect, {"tools": "pass"})[0] is body
 
 
-@pytest.mark.parametrize("choice", [allow("gone"), allow(), {"type": "allowed_tools"}])
+@each_row("choice", [allow("gone"), allow(), {"type": "allowed_tools"}])
 def test_where_none_is_allowed_all_are_offered_and_that_is_told(choice: JSON):
     body: JSON = {"messages": [USER], "tools": [READ], "tool_choice": choice}
     new, findings = transform_request(body, "roo-xml", INJECT)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,7 +94,7 @@ def test_lists_and_objects_are_shown_as_nested_tags():
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "inside"),
     [
         ({"type": "object", "properties": {"a b": {"type": "string"}}}, '{"a b": "example a b"}'),

@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from samples.cases import CASES
 from tests.support.project import SAMPLES
 from tests.support.samples import some_samples
@@ -323,7 +321,7 @@ def test_a_running_leak_is_seen_before_the_end():
     assert judged(player) is Kind.OTHER_DIALECT
 
 
-@pytest.mark.parametrize("dialect", ["roo-xml", "passthrough"])
+@each_row("dialect", ["roo-xml", "passthrough"])
 def test_an_answer_that_came_whole(dialect):
     body = json.dumps(message(QWEN)).encode()
     player = played(read_line(0.1, body), end_line(0.2, "done"), dialect=dialect, stream=False)
@@ -365,7 +363,7 @@ def test_issue_11_14_legacy_functions_are_tools() -> None:
     assert judged(player) is Kind.CONVERTED
 
 
-@pytest.mark.parametrize("code", ["name-not-carried", "name-collides", "no-properties"])
+@each_row("code", ["name-not-carried", "name-collides", "no-properties"])
 def test_issue_11_14_what_is_said_of_every_request_is_not_its_verdict(code: str) -> None:
     assert verdict(Facts("done", 200, 1, {code: 3}, dialect="roo-xml")).kind is Kind.CONVERTED
     assert verdict(Facts("done", 200, 0, {code: 3}, dialect="roo-xml")).kind is Kind.NOTHING

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.tiers import some
+from tests.support.tiers import each_row, some
 from workbench.cli.detect import Certainty, detect, detect_files
 from workbench.files import samples_dir
 from workbench.tape.inputs import load
@@ -20,7 +20,7 @@ GOOD = sorted(
 )
 
 
-@pytest.mark.parametrize("folder", sorted({path.parent.name for path in GOOD}))
+@each_row("folder", sorted({path.parent.name for path in GOOD}))
 def test_every_good_sample_is_recognised(folder: str) -> None:
     missed = []
     for path in some((path for path in GOOD if path.parent.name == folder), 1):

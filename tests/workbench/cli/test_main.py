@@ -17,6 +17,7 @@ from tests.support.commands import (
     tape,
 )
 from tests.support.project import ROOT
+from tests.support.tiers import each_row
 from transformer.dialects import DEFAULT
 from transformer.sse import DONE
 from workbench import __version__
@@ -71,9 +72,7 @@ finally:
 """
 
 
-@pytest.mark.parametrize(
-    "args, code", [(["--help"], 0), (["library", "list", "--help"], 0), (["serve", "--prot"], 2)]
-)
+@each_row("args, code", [(["--help"], 0), (["library", "list", "--help"], 0), (["serve", "--prot"], 2)])
 def test_help_and_usage_import_nothing_but_the_command_line(args: list[str], code: int):
     """What a start costs is measured by `python -m benchmarks start`; this is what makes it cheap."""
     command = [sys.executable, "-c", IMPORTED_BY_HELP, *args]

@@ -74,7 +74,7 @@ def test_variants_are_all_combinations(tmp_path: Path):
     assert [variant.name for variant in make_variants([], [], [], [])] == ["recorded"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("settings", "said"),
     [
         (["temperature"], "key=value"),
@@ -142,7 +142,7 @@ def test_a_variant_that_is_typed(tmp_path: Path):
     assert parse_variant("") == Variant("recorded") and parse_variant("built-in").prompt == "built-in"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "said"),
     [
         ("dialect=hermse", "did you mean hermes"),

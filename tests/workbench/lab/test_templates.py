@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.project import SAMPLES
+from tests.support.tiers import each_row
 from workbench.config.reading import read_settings
 from workbench.errors import UserError
 from workbench.lab.templates import builtin_template, name_in_settings, render, save_template
@@ -26,7 +27,7 @@ def test_a_rendering_and_its_parts():
     assert sum(part.characters for part in found.parts[1:]) == len(found.prompt)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("template", "line", "said"),
     [
         ("one\n{{ nope }}", 2, "nope"),

@@ -45,7 +45,7 @@ def all_hits(
     return [hit for hit in searched if hit is not None]
 
 
-@pytest.mark.parametrize("line", LINES)
+@each_row("line", LINES)
 def test_both_ways_lead_to_the_same_hits(line: str):
     total = 0
     for name in some(SAMPLES, 20):
@@ -70,7 +70,7 @@ def test_a_tape_that_grows_has_the_same_hits(name: str):
         assert found(player, line, timeline=timeline) == found(whole, line), line
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("dialect", DIALECTS)
 def test_states_rules_and_findings_are_what_the_rows_say(dialect: str):
     for name in samples_of(dialect):
         player = sample(name)
@@ -116,7 +116,7 @@ def row_of(player: Player, step: int) -> tuple[str, int]:
     return pane.name.lower(), row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("texts", "line", "where"),
     [
         (("please rm", " -r", "f it"), "client:rm -rf", [("client", 2)]),
@@ -398,7 +398,7 @@ def long_tape() -> Player:
     return live(*(read_line(at, sse(chunk("some words "), done=False)) for at in range(4_000)))
 
 
-@pytest.mark.parametrize("line", ["client:never there", "upstream:never there", "tool:none"])
+@each_row("line", ["client:never there", "upstream:never there", "tool:none"])
 def test_playing_over_a_few_steps_of_a_long_tape_looks_at_no_more_than_a_slice(line: str):
     player = long_tape()
     timeline, wanted = Timeline(player), [parse(line)]

@@ -6,8 +6,6 @@ import json
 from functools import partial
 from typing import Any
 
-import pytest
-
 from tests.support.cost import calls_made
 from tests.support.samples import DIALECTS
 from tests.support.streams import chunk, message, sse, stream_of
@@ -119,7 +117,7 @@ def test_a_whole_message_has_the_same_law(dialect: str):
             assert plain(assembly.assembled(end - 1).choices) == answer(player), f"{name}: deltas say it"
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("dialect", DIALECTS)
 def test_a_tape_that_grows_is_put_together_the_same(dialect: str):
     for name in samples_of(dialect):
         tape, whole = tape_of(name), sample(name)
@@ -234,8 +232,8 @@ NATIVE_BODY = dump_line(
 )
 
 
-@pytest.mark.parametrize("sent", [False, True])
-@pytest.mark.parametrize(
+@each_row("sent", [False, True])
+@each_row(
     ("body", "dialect", "calls"),
     [
         (BODY, "roo-xml", ["read_file"]),
@@ -302,7 +300,7 @@ def test_a_long_answer_is_put_together_in_no_time():
         assert calls_made(partial(assembly.assembled, step)) < 200
 
 
-@pytest.mark.parametrize(
+@each_row(
     "delta",
     [
         {"tool_calls": [{"index": 0, "id": "a", "function": {"name": "bash", "arguments": "{"}}]},

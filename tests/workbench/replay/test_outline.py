@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.streams import sse
 from tests.support.tapes import live
+from tests.support.tiers import each_row
 from tests.workbench.replay.test_alignment import aligned, streams
 from transformer.records import Delta, Transition
 from workbench.errors import UserError
@@ -120,7 +121,7 @@ def test_rows_by_kind_and_by_call():
     assert not len(outline_of(player, wanted=parse_filter("call:2")))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "problem"),
     [
         ("verbs", "not a kind of row"),

@@ -134,7 +134,7 @@ def test_held_back_text():
     assert player.held_at(player.steps - 1) is None
 
 
-@pytest.mark.parametrize("how", ["eof", "error", "done"])
+@each_row("how", ["eof", "error", "done"])
 def test_nothing_is_held_back_behind_the_end(how: End):
     player = live(
         read_line(1.0, sse(chunk("<read_file>\n<path>abc"), done=False)),
@@ -217,7 +217,7 @@ def test_a_difference_to_what_was_sent_is_noticed():
     assert short.difference is None, "a tape without what was sent has nothing to compare"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lines", "mode"),
     [
         ([read_line(0, stream_of(CALL))], "stream"),
@@ -370,7 +370,7 @@ def test_an_answer_that_came_whole(dialect: str, mark: bytes):
     assert not ranges or bytes(player.data[slice(*ranges[0][0])]) == b"Hello"
 
 
-@pytest.mark.parametrize("before", [(b"  ",), (b"\n", b" \n"), (BOM,)])
+@each_row("before", [(b"  ",), (b"\n", b" \n"), (BOM,)])
 def test_blanks_before_a_message_do_not_make_it_a_stream(before: tuple[bytes, ...]):
     """Some servers send them while they think."""
     body = dump_line(message(CALL))

@@ -403,7 +403,7 @@ def test_a_broken_completion_says_so_when_it_is_opened(tmp_path: Path):
     assert source.player is None and source.problem is not None and str(path) in source.problem
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wishes", "why"),
     [
         (Wishes(dialect="roo"), "did you mean roo-xml"),
@@ -468,7 +468,7 @@ def test_a_pasted_text_is_opened():
     assert isinstance(opening.open(), MemoryTape)
 
 
-@pytest.mark.parametrize("make", [stream_of, completion])
+@each_row("make", [stream_of, completion])
 def test_a_pasted_capture_is_one(make: Callable[[str], Any]):
     assert calls(played(Compose(ROO).make(make(GOOD).decode()))) == CALLED
 
@@ -479,7 +479,7 @@ def test_a_pasted_tape_knows_its_dialect():
     assert player.dialect == "kimi-k2" and player.difference is None
 
 
-@pytest.mark.parametrize("text", ["", " \n"])
+@each_row("text", ["", " \n"])
 def test_nothing_is_no_text(text: str):
     with pytest.raises(UserError, match="there is no text yet"):
         Compose(ROO).make(text)
@@ -497,7 +497,7 @@ def test_without_a_dialect_nothing_can_be_composed():
 # Appraisals
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "level", "malformed", "failed"),
     [(GOOD, "good", False, False), (BAD, "error", True, True), ("Just words.", "info", False, False)],
 )

@@ -102,7 +102,7 @@ def test_every_landmark_is_reached_and_every_call_has_one(dialect: str):
             assert len(calls) == sum(len(one.calls) for one in choices_of(player.completion)), name
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@each_row("dialect", DIALECTS)
 def test_a_tape_that_grows_has_the_same_landmarks_and_times(dialect: str):
     for name in samples_of(dialect):
         tape, whole = tape_of(name), sample(name)
@@ -246,7 +246,7 @@ def test_every_event_can_be_gone_to():
         timeline.goto(f"event {number + 1}", -1)
 
 
-@pytest.mark.parametrize("text", ["0.5s", "500ms", "0:00.5"])
+@each_row("text", ["0.5s", "500ms", "0:00.5"])
 def test_a_time_may_be_typed_as_it_is_shown(text: str):
     player = live(read_line(0.5004, b"x"), read_line(0.5006, b"y"))
     assert Timeline(player).goto(text, -1).step == 0
@@ -281,7 +281,7 @@ def long_tape() -> Player:
     return live(*reads, read_line(5_000, stream_of(CALL)), end_line(5_001, "done"))
 
 
-@pytest.mark.parametrize("unit", Unit)
+@each_row("unit", Unit)
 def test_the_first_step_in_a_long_tape_looks_at_no_more_than_a_slice(unit: Unit):
     player = long_tape()
     search = Timeline(player).search(-1, unit, 1)

@@ -242,7 +242,7 @@ def test_lines_behind_the_end_are_kept_and_named():
     )
 
 
-@pytest.mark.parametrize("data", [b'{"tape": 1, "ab', b'{"tape":', BOM + b' { "tape" : 1, "ab\n{"t": 0}\n'])
+@each_row("data", [b'{"tape": 1, "ab', b'{"tape":', BOM + b' { "tape" : 1, "ab\n{"t": 0}\n'])
 def test_a_first_line_that_is_half_written_is_said_to_be(data: bytes):
     with pytest.raises(TapeError, match="its first line is half written"):
         read_tape(data)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-import pytest
-
 from tests.support.cost import calls_made
 from tests.support.explanations import TOOLS, played, sample
 from tests.support.samples import some_samples
@@ -115,7 +113,7 @@ def test_every_byte_has_an_explanation(path: Path):
         assert len(why.sentences) >= 2 and all(sentence.strip() for sentence in why.sentences)
 
 
-@pytest.mark.parametrize("byte", [-1, 10**9])
+@each_row("byte", [-1, 10**9])
 def test_a_byte_that_is_not_there(byte: int):
     assert explain_byte(played("x", "roo-xml"), byte).sentences == ("There is no such byte.",)
 

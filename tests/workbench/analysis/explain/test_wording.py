@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from tests.support.explanations import TOOLS, played, sample, why_of, whys
 from tests.support.samples import some_samples
 from tests.support.streams import chunk, sse
@@ -296,7 +294,7 @@ def test_sentences_begin_with_a_capital():
     assert "They were passed through unchanged." in why_of(player, "native-calls").sentences
 
 
-@pytest.mark.parametrize("dialect", ["hermes", "qwen3-coder"])
+@each_row("dialect", ["hermes", "qwen3-coder"])
 def test_moves_after_auto_chose_are_told_in_the_words_of_the_chosen_dialect(dialect: str):
     text = f"So it is.\n{write_call(dialect, 'read', {'filePath': 'a'}, TOOLS[0])}"
     player, same = (played(text, name, size=7) for name in ("auto", dialect))

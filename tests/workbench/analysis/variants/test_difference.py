@@ -7,7 +7,6 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -109,7 +108,7 @@ def test_a_changed_text_marks_what_comes_of_it():
         assert first == after.rows(pane).steps[row]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "upstream"),
     [
         (Merge(0), ([0], 2, 0)),

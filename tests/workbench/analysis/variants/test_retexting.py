@@ -150,7 +150,7 @@ def test_half_a_character_is_written_as_it_would_be_read():
     assert text_map(after)[CONTENT] == "a\ufffdb"
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@each_row("newline", ["\n", "\r\n", "\r"])
 def test_odd_framing(newline: str):
     events = (
         f': hi{newline}event: x{newline}data: {{"choices":[{{"delta":{newline}data: {{"content":"abc"}}}}]}}'
@@ -327,7 +327,7 @@ def test_what_is_no_answer_has_no_text(player: Player):
         apply(script_of(player), player, [Retext(*CONTENT, 0, 0, "x")])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "said"),
     [
         (b'{"choices": [{"message": {"content": [1]}}]}', "is not a text and cannot become one"),

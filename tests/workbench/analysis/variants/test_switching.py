@@ -68,7 +68,7 @@ def test_a_tape_without_a_request_gets_one_for_the_offer():
     assert [tool["function"]["name"] for tool in request["tools"]] == ["grep"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "said"),
     [
         (Switch("dialect", "qwen"), "did you mean qwen3-coder"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -96,7 +95,7 @@ def test_hunks_make_the_new_text(old: str, new: str):
     assert all(hunk.text or hunk.start < hunk.end for hunk in hunks)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new"),
     [
         ("ab" * 50_000, "ba" * 50_000 + "x"),
