@@ -86,7 +86,7 @@ class Bench:
         return tape
 
 
-def wait_for(condition: Callable[[], Any], what: str, timeout: float = 10) -> Any:
+def wait_for(condition: Callable[[], Any], what: str, timeout: float = 30) -> Any:
     """The condition's value as soon as it is true."""
     end = time.monotonic() + timeout
     while not (value := condition()):

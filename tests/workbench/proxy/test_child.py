@@ -43,7 +43,8 @@ def library(folder: Path) -> Path:
     return folder / "library"
 
 
-def test_it_is_ready_found_and_gone(library: Path):
+def test_it_is_ready_found_and_gone(library: Path, folder: Path):
+    (folder / "secrets.py").write_text("raise SystemExit('a file of the user, no module of ours')")
     with running_child(library, FLAGS) as child:
         registration = child.registration
         assert child.alive and registration is not None
@@ -55,12 +56,8 @@ def test_it_is_ready_found_and_gone(library: Path):
     assert list(library.glob("proxies/*")) == []
 
 
-def test_a_files_name_in_the_users_folder_is_not_imported(library: Path, folder: Path):
-    (folder / "secrets.py").write_text("raise SystemExit('wrong module')")
-    with running_child(library, FLAGS) as child:
-        assert child.alive
-
-
+# quick: that a child's own words are told, below; what is said of a taken port, in test_guard
+@pytest.mark.exhaustive
 def test_a_taken_port_is_told_in_its_own_words(library: Path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -73,19 +70,27 @@ def test_a_taken_port_is_told_in_its_own_words(library: Path):
 
 
 def test_without_configuration_it_says_what_is_missing(library: Path):
-    with pytest.raises(ChildError, match="there is no upstream"):
+    with pytest.raises(ChildError) as caught:
         asyncio.run(ProxyChild(library).start())
+    exit = caught.value.exit
+    assert exit is not None and exit.usage and exit.code == 2
+    assert exit.reason == str(caught.value) and exit.reason.startswith("there is no upstream")
 
 
 def test_its_exit_is_noticed_and_it_can_be_started_again(library: Path):
+    """First with a library that cannot be written, which leaves it usable."""
+
     async def story() -> tuple[str, ProcessExit, bool, str]:
+        library.write_text("not a folder")
         child = ProxyChild(library, FLAGS)
         first = await child.start()
+        assert child.registration is None
         watching = asyncio.ensure_future(child.ended())
         assert child.pid is not None
         os.kill(child.pid, signal.SIGKILL)
         exit = await asyncio.wait_for(watching, 10)
         wanted = child.stopping
+        library.unlink()
         second = await child.restart()
         try:
             assert child.alive and child.registration is not None
@@ -99,21 +104,16 @@ def test_its_exit_is_noticed_and_it_can_be_started_again(library: Path):
     assert first and second
 
 
-def test_a_library_that_cannot_be_written_leaves_it_usable(library: Path):
-    library.write_text("not a folder")
-    with running_child(library / "inside", FLAGS) as child:
-        assert child.url is not None and child.registration is None
-
-
 PARENT = """
 import asyncio, sys
 from pathlib import Path
 from workbench.proxy.process import ProxyChild
 
 async def main():
-    child = ProxyChild(Path(sys.argv[1]), {flags!r})
-    await child.start()
-    print(child.pid, flush=True)
+    bound, released = (ProxyChild(Path(library), {flags!r}) for library in sys.argv[1:])
+    await asyncio.gather(bound.start(), released.start())
+    assert released.release() and await released.stop(0) is None
+    print(bound.pid, released.pid, flush=True)
     await asyncio.Event().wait()
 
 asyncio.run(main())
@@ -123,19 +123,26 @@ asyncio.run(main())
 @pytest.mark.parametrize(
     "how", only_exhaustive([signal.SIGKILL, signal.SIGTERM, signal.SIGINT], quick=[signal.SIGKILL])
 )
-def test_it_ends_with_its_parent(library: Path, how: signal.Signals):
+def test_it_ends_with_its_parent_unless_it_was_released(folder: Path, how: signal.Signals):
+    libraries = [folder / "bound", folder / "released"]
     parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT.format(flags=FLAGS), str(library)],
+        [sys.executable, "-c", PARENT.format(flags=FLAGS), *map(str, libraries)],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, preexec_fn=heed_ctrl_c,  # noqa: PLW1509
     )  # fmt: skip
     assert parent.stdout is not None
-    pid = int(parent.stdout.readline())
-    assert is_alive(pid)
-    parent.send_signal(how)
-    parent.wait(20)
-    parent.stdout.close()
-    wait_for(lambda: not is_alive(pid), "the end of the child", 20)
-    assert list(library.glob("proxies/*")) == []
+    bound, released = map(int, parent.stdout.readline().split())
+    try:
+        assert is_alive(bound) and is_alive(released)
+        parent.send_signal(how)
+        parent.wait(20)
+        parent.stdout.close()
+        wait_for(lambda: not is_alive(bound), "the end of the child", 20)
+        assert list(libraries[0].glob("proxies/*")) == []
+        running = find_running(libraries[1])
+        assert running is not None and running.pid == released
+    finally:
+        os.kill(released, signal.SIGTERM)
+    wait_for(lambda: not is_alive(released), "its end")
 
 
 def test_a_process_that_only_has_the_number_of_a_proxy_is_none(library: Path):
@@ -161,23 +168,3 @@ def test_a_process_that_only_has_the_number_of_a_proxy_is_none(library: Path):
 )  # fmt: skip
 def test_the_reason_is_what_the_user_needs(exit: ProcessExit, reason: str):
     assert exit.reason == reason
-
-
-def test_one_that_is_released_outlives_its_parent(library: Path):
-    script = (
-        "import asyncio, sys; from pathlib import Path; from workbench.proxy.process import ProxyChild\n"
-        "async def run():\n"
-        f"    child = ProxyChild(Path({str(library)!r}), {FLAGS!r})\n"
-        "    await child.start()\n"
-        "    assert child.release() and await child.stop(0) is None\n"
-        "    print(child.pid)\n"
-        "asyncio.run(run())"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    pid = int(done.stdout)
-    try:
-        running = find_running(library)
-        assert running is not None and running.pid == pid
-    finally:
-        os.kill(pid, signal.SIGTERM)
-    wait_for(lambda: not is_alive(pid), "its end")

@@ -22,7 +22,7 @@ from tests.support.bench import (
     CALL,
     COMMENT,
     HEAD,
-    QUICK,
+    PATIENT,
     Bench,
     by_transformer,
     replayed,
@@ -30,6 +30,7 @@ from tests.support.bench import (
     wait_for,
 )
 from tests.support.client import result
+from tests.support.project import ROOT
 from tests.support.proxies import running_proxy
 from tests.support.streams import chunk, sse, stream_of
 from tests.support.tiers import only_exhaustive
@@ -43,21 +44,32 @@ REST = Send(stream_of(" world"))
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[Bench]:
-    with running_bench(tmp_path) as bench:
+    """With a grace period that does not pass."""
+    with running_bench(tmp_path, toml=PATIENT.replace("grace = 0.6", "grace = 60")) as bench:
         yield bench
 
 
-def test_one_line_with_the_url(fresh: Bench):
+@pytest.fixture
+def ends_soon(tmp_path: Path) -> Iterator[Bench]:
+    """With a grace period of 0.3 s."""
+    with running_bench(tmp_path, toml=PATIENT.replace("grace = 0.6", "grace = 0.3")) as bench:
+        yield bench
+
+
+def test_one_line_with_the_url(tmp_path: Path):
+    """As a user starts it: all other tests fork it from a process that has imported it."""
+    upstream = "http://127.0.0.1:9/v1"
     process = subprocess.Popen(
-        [sys.executable, "-m", "workbench", "serve", "--port", "0", "--upstream", fresh.upstream.url,
-         "--library", str(fresh.proxy.library)],
+        [sys.executable, "-m", "workbench", "serve", "--port", "0", "--upstream", upstream,
+         "--library", str(tmp_path / "library")],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdout is not None
     line = process.stdout.readline()
     process.send_signal(signal.SIGINT)
     rest, errors = process.communicate(timeout=20)
-    assert "http://127.0.0.1:" in line and "/v1" in line and fresh.upstream.url in line
+    assert "http://127.0.0.1:" in line and "/v1" in line and upstream in line
     assert (rest, errors, process.returncode) == ("", "", 0)
 
 
@@ -87,34 +99,33 @@ def _listens(bench: Bench) -> bool:
     return True
 
 
-def test_behind_the_grace_period_streams_end_with_an_error(fresh: Bench):
-    with fresh.asking(Answer([HEAD, FIRST, Gate("never")])) as response:
+def test_behind_the_grace_period_streams_end_with_an_error(ends_soon: Bench):
+    with ends_soon.asking(Answer([HEAD, FIRST, Gate("never")])) as response:
         pieces = response.iter_raw()
         got = next(pieces)
         begun = time.monotonic()
-        fresh.proxy.process.send_signal(signal.SIGTERM)
+        ends_soon.proxy.process.send_signal(signal.SIGTERM)
         got += b"".join(pieces)
-    assert time.monotonic() - begun > 0.4, "grace is 0.6 s"
+    assert time.monotonic() - begun > 0.29, "grace is 0.3 s"
     answer = result(got.replace(COMMENT, b""))
     assert answer.content == "Hello" and answer.error is not None and answer.error["code"] == "shutdown"
     assert answer.error["type"] != "server_error"
-    assert fresh.proxy.process.wait(10) == 0
-    end = fresh.tape().end
+    assert ends_soon.proxy.process.wait(10) == 0
+    end = ends_soon.tape().end
     assert end is not None and end.value["end"] == "error"
 
 
-def test_a_second_signal_does_not_wait(tmp_path: Path):
-    with running_bench(tmp_path, toml=QUICK.replace("grace = 0.6", "grace = 60")) as bench:
-        with bench.asking(Answer([HEAD, FIRST, Gate("never")])) as response:
-            pieces = response.iter_raw()
-            got = next(pieces)
-            bench.proxy.process.send_signal(signal.SIGINT)
-            wait_for(lambda: not _listens(bench), "the listener is closed")
-            bench.proxy.process.send_signal(signal.SIGINT)
-            got += b"".join(pieces)
-        assert result(got.replace(COMMENT, b"")).error is not None
-        assert bench.proxy.process.wait(10) == 0
-        assert bench.tape().complete
+def test_a_second_signal_does_not_wait(fresh: Bench):
+    with fresh.asking(Answer([HEAD, FIRST, Gate("never")])) as response:
+        pieces = response.iter_raw()
+        got = next(pieces)
+        fresh.proxy.process.send_signal(signal.SIGINT)
+        wait_for(lambda: not _listens(fresh), "the listener is closed")
+        fresh.proxy.process.send_signal(signal.SIGINT)
+        got += b"".join(pieces)
+    assert result(got.replace(COMMENT, b"")).error is not None
+    assert fresh.proxy.process.wait(10) == 0
+    assert fresh.tape().complete
 
 
 def test_after_kill_every_tape_opens_and_lacks_at_most_a_tenth_of_a_second(fresh: Bench):
@@ -139,7 +150,6 @@ def test_only_the_owner_reads_what_is_kept(fresh: Bench):
     assert registered["url"] == fresh.proxy.url and registered["pid"] == fresh.proxy.process.pid
 
 
-@pytest.mark.exhaustive  # quick: test_child: it stays usable
 def test_a_library_that_cannot_be_written_costs_no_answer(tmp_path: Path):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
@@ -195,7 +205,6 @@ def test_nothing_is_left_open_when_clients_come_and_go(fresh: Bench):
     wait_for(lambda: len(os.listdir(open_files)) <= before + 2, "descriptors are given back")
 
 
-@pytest.mark.exhaustive  # quick: running streams are finished first
 def test_a_resend_is_finished_too(fresh: Bench):
     registration = registered(fresh.proxy.library)[0]
     fresh.upstream.answer(Answer([HEAD, FIRST, Gate("go on"), REST, Finish()]))
@@ -210,34 +219,33 @@ def test_a_resend_is_finished_too(fresh: Bench):
     assert result(b"".join(fresh.tape("ses_resent").sent)).content == "Hello world"
 
 
-@pytest.mark.exhaustive  # quick: streams behind the grace period
-def test_a_request_that_is_whole_only_behind_the_grace_period_gets_an_error(fresh: Bench):
-    body = json.dumps(fresh.body()).encode()
-    with _connected(fresh) as raw:
+def test_a_request_that_is_whole_only_behind_the_grace_period_gets_an_error(ends_soon: Bench):
+    body = json.dumps(ends_soon.body()).encode()
+    with _connected(ends_soon) as raw:
         raw.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n")
         raw.sendall(b"Content-Length: %d\r\n\r\n" % len(body))
         assert raw.recv(65536).startswith(b"HTTP/1.1 100 ")
-        _stop_until_streams_are_ended(fresh)
+        _stop_until_streams_are_ended(ends_soon)
         raw.sendall(body)
         assert raw.recv(65536).startswith(b"HTTP/1.1 503 ")
-    assert fresh.proxy.process.wait(10) == 0
-    assert len(fresh.upstream.requests) == 1
+    assert ends_soon.proxy.process.wait(10) == 0
+    assert len(ends_soon.upstream.requests) == 1
 
 
-@pytest.mark.exhaustive  # quick: streams behind the grace period
-def test_a_slow_client_gets_all_that_came_before_the_error(fresh: Bench):
+def test_a_slow_client_gets_all_that_came_before_the_error(ends_soon: Bench):
     """What could not be written when the end came is not dropped from the middle of its answer."""
-    body = json.dumps(fresh.body()).encode()
+    body = json.dumps(ends_soon.body()).encode()
     many = (Send(sse(chunk(f"{number:05} " * 2000), done=False)) for number in range(1500))
-    fresh.upstream.answer(Answer([HEAD, *many, Gate("never")]))
-    with _connected(fresh) as raw:
+    ends_soon.upstream.answer(Answer([HEAD, *many, Gate("never")]))
+    with _connected(ends_soon) as raw:
         raw.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nx-session-id: slow\r\n")
         raw.sendall(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-        _stands_still(lambda: len(fresh.tape("slow", complete=False).reads))
-        _stop_until_streams_are_ended(fresh)
+        tapes = ends_soon.proxy.library / "tapes"
+        _stands_still(lambda: sum(path.stat().st_size for path in tapes.rglob("*.jsonl")))
+        _stop_until_streams_are_ended(ends_soon)
         while raw.recv(1 << 20):
             pass
-    tape = fresh.tape("slow")
+    tape = ends_soon.tape("slow")
     error = result(by_transformer(tape)).error
     assert error is not None and error["code"] == "shutdown"
     assert by_transformer(tape) == replayed(tape)
@@ -259,7 +267,7 @@ def _connected(bench: Bench) -> socket.socket:
 def _stands_still(count: Callable[[], int]) -> None:
     last = -1
     while not last == (last := count()) > 0:
-        time.sleep(0.3)
+        time.sleep(0.2)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def live(player: Player, line: str) -> int | None:
 @pytest.mark.parametrize("line", LINES)
 def test_a_stream_is_held_at_the_read_at_which_the_replay_stops(line: str):
     found = 0
-    for name in some(SAMPLES, 40):
+    for name in some(SAMPLES, 20):
         player = sample(name)
         broke = player.end is None or player.end.value.get("end") not in ("done", "eof")
         lines = any("finding" in one.value for one in player.lines)
@@ -54,7 +54,7 @@ def test_a_stream_is_held_at_the_read_at_which_the_replay_stops(line: str):
 
 @pytest.mark.parametrize("line", ["tool:*", "rule:begin*", "held>1000000"])
 def test_an_answer_in_one_piece(line: str):
-    for name in some(SAMPLES, 20):
+    for name in some(SAMPLES, 10):
         player = as_message(name)
         watch = Watch([parse(line)], make_recipe(player.header, Wishes()))
         hit = watch.whole(bytes(player.data), 0.0)
