@@ -3,9 +3,9 @@
     python -m benchmarks counts [--write]
 
 Counted are calls of functions (Python's and C's) and objects that stay, for a delta of prose and one of a
-value in every dialect, calls for a request of a session, and what a screen pays for a read of a tape and for
-an exchange of a list. `benchmarks/budget.json` holds what was counted
-last; a test compares. A change that costs more on purpose writes the budget anew with --write.
+value in every dialect, calls for a request of a session and for a piece that is recorded, and what a screen
+pays for a read of a tape and for an exchange of a list. `benchmarks/budget.json` holds what was counted last;
+a test compares. A change that costs more on purpose writes the budget anew with --write.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from benchmarks.request import request
 from benchmarks.transformer import WRITE, answer, events, measured, value
 from tests.support.cost import calls_made
 from transformer import StreamTransformer, transform_request
+from workbench.library.tapefiles import tape_path
+from workbench.recording.recording import Backlog, Item, Recording
+from workbench.recording.tapewriter import OpenTapes
 from workbench.replay.lines import Tail
 from workbench.ui.widgets.exchanges import Catalogue
 
@@ -36,7 +39,8 @@ _SLACK = 1.1  # so much more is not worth a person's time
 def counted() -> dict[str, dict[str, float]]:
     """Everything that the budget is about."""
     found = {dialect: of_dialect(dialect) for dialect in measured()}
-    return found | {"request": {"calls": calls_of_request()}, "tape": of_tape(), "list": of_list()}
+    found |= {"request": {"calls": calls_of_request()}, "recording": of_recording()}
+    return found | {"tape": of_tape(), "list": of_list()}
 
 
 def of_dialect(dialect: str) -> dict[str, float]:
@@ -55,6 +59,40 @@ def calls_of_request() -> float:
     transform_request(request(3), dialect="roo-xml", policy={"tools": "inject"})
     body = request(4)
     return calls_made(lambda: transform_request(body, dialect="roo-xml", policy={"tools": "inject"}))
+
+
+def of_recording() -> dict[str, float]:
+    """A piece that came and went to the client: what the event loop says of it, and what the recorder's
+    thread does with it, among many and alone in its batch."""
+    reads = list(events("word" * _DELTAS))
+    with tempfile.TemporaryDirectory() as name:
+        library = Path(name)
+        backlog: Backlog[Item] = Backlog(1 << 30)
+        tapes = OpenTapes(library, (), _lose, lambda row, urgent: None)
+        header = {"tape": 1, "request": {"messages": []}}
+        path = library / tape_path(0.0, "counted")
+        recording = Recording(backlog, _lose, "counted", path, header, ("sk-0123456789abcdef",))
+
+        def say() -> None:
+            for number, read in enumerate(reads):
+                recording.carried(number / 100, read, number / 100, read)
+
+        say()
+        tapes.write(backlog.take(0))  # its first pieces are read more closely
+        told = calls_made(say)
+        written = calls_made(partial(tapes.write, backlog.take(0)))
+        say()
+        alone = sum(calls_made(partial(tapes.write, [item])) for item in backlog.take(0))
+        tapes.close()
+    return {
+        "calls to tell of a piece": round(told / _DELTAS, 1),
+        "calls to write a piece among many": round(written / _DELTAS, 1),
+        "calls to write a piece by itself": round(alone / _DELTAS, 1),
+    }
+
+
+def _lose(lines: int, payload: int) -> None:
+    raise AssertionError("nothing is lost here")
 
 
 def of_tape() -> dict[str, float]:

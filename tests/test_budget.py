@@ -10,7 +10,7 @@ import pytest
 from textual.css.stylesheet import Stylesheet
 from textual.widget import Widget
 
-from benchmarks.counts import BUDGET, calls_of_request, of_dialect, of_list, of_tape, over_budget
+from benchmarks.counts import BUDGET, calls_of_request, of_dialect, of_list, of_recording, of_tape, over_budget
 from benchmarks.transformer import measured
 from tests.support.libraries import make_library
 from tests.support.tiers import each_row
@@ -20,7 +20,7 @@ STORED = json.loads(BUDGET.read_text(encoding="utf-8"))
 
 
 def test_the_budget_knows_every_dialect() -> None:
-    assert set(STORED) == {*measured(), "request", "tape", "list"}
+    assert set(STORED) == {*measured(), "request", "recording", "tape", "list"}
 
 
 @each_row("dialect", ["roo-xml", "qwen3-coder", "kimi-k2", "hermes"])
@@ -30,6 +30,10 @@ def test_a_delta_costs_no_more_than_it_did(dialect: str) -> None:
 
 def test_a_request_costs_no_more_than_it_did() -> None:
     assert over_budget({"request": {"calls": calls_of_request()}}, STORED) == [], "see benchmarks/counts.py"
+
+
+def test_recording_costs_no_more_than_it_did() -> None:
+    assert over_budget({"recording": of_recording()}, STORED) == [], "see benchmarks/counts.py"
 
 
 def test_a_tape_and_a_list_cost_no_more_than_they_did() -> None:

@@ -384,10 +384,10 @@ class Choice:
     def _deliver(self, m: Machine) -> None:
         channel = m.channel
         for op in merged(m.out) if len(m.out) > 1 else m.out:
-            if isinstance(op, Arguments):
-                self._arguments(channel, op)
-            elif isinstance(op, Piece):
+            if isinstance(op, Piece):
                 self._prose(channel, op)
+            elif isinstance(op, Arguments):
+                self._arguments(channel, op)
             elif isinstance(op, Begin):
                 self._begin(channel, op)
             elif isinstance(op, Refusal):

@@ -147,7 +147,14 @@ class ChunkWriter(ClientWriter):
         return True
 
     def text(self, index: int, fields: tuple[str, ...], text: str) -> None:
-        self.write(index, dict.fromkeys(fields, text))
+        """The chunk that comes most often: where its event has the shape of the one before, so has it."""
+        shape = self.shape
+        # A snapshot shares the shape, and may not have told the role yet.
+        usual = shape is not None and shape.index == index and index in self._begun and fields == shape.fields
+        if shape is not None and usual and shape.head:
+            self.out.append(shape.head + shape.member + orjson.dumps(text) + b"}" + shape.tail)
+        else:
+            self.write(index, dict.fromkeys(fields, text))
 
     def begin(self, index: int, call: int, id: str, name: str) -> None:
         function = {"name": name, "arguments": ""}

@@ -31,6 +31,7 @@ class Shape:
         "fields",
         "head",
         "index",
+        "member",
         "obj",
         "part",
         "tail",
@@ -44,6 +45,7 @@ class Shape:
         self.field = field
         self.fields = (field,)
         self.index = index
+        self.member = b'{"%b":' % field.encode()
         self.head = self.tail = b""
 
     def text(self, data: bytes) -> str | None:

@@ -120,7 +120,9 @@ class Prose:
             return
         if self._spaces:
             self.release()
-        self._emit(Piece(start, body, thought))
+        # As `_emit`, spelled out: it runs for every delta of prose.
+        self.settled += len(body)
+        self.out.append(Piece(start, body, thought))
         self.quiet = False
         if len(body) < len(text):
             self._spaces.append(Piece(start + len(body), text[len(body) :], thought))

@@ -273,8 +273,9 @@ class TapeWriter:
         """Write what can be written. What cannot is lost, and said so as soon as writing works again."""
         if self.error is not None or not self.file.exists:
             self._try_again(now, lose)
-        self._write(_FOREVER if self.over else now, lose)
-        if self.over and self.file.exists:
+        over = self._end is not None
+        self._write(_FOREVER if over else now, lose)
+        if over and self.file.exists:
             self._write_end(lose)
         self.row["size"] = self.file.size
 
@@ -307,7 +308,8 @@ class TapeWriter:
         count = 0
         if self.file.exists:
             count, self.error = self.file.append(gap + ready.data if gap else ready.data)
-            self._miss_let_go(lose)
+            if self.error is not None:
+                self._miss_let_go(lose)
         if gap and count:
             self._gap, count = _NO_GAP, count - 1
         if count == len(ready.weights):
@@ -385,13 +387,15 @@ class OpenTapes:
         beginning of a tape, and with it all that follows, may have to wait for its turn."""
         now = time.monotonic()
         done, touched = self._record(self._of_begun(items), now)
-        more, begun = self._record(self._of_waiting(), now)
-        touched |= begun
-        for recording, writer in self._due(now, touched):
-            self._flush_safely(recording, writer, now)
+        if self._waiting:
+            more, begun = self._record(self._of_waiting(), now)
+            done, touched = done + more, touched | begun
+        if self._holding or self.problem:
+            for recording, writer in self._due(now, touched):
+                self._flush_safely(recording, writer, now)
         if self.problem and touched and not any(writer.error for writer in self._all(touched)):
             self.problem = None
-        return done + more
+        return done
 
     def _of_begun(self, items: Iterable[Item]) -> Iterator[Item]:
         """The items of tapes that have begun. The others are put aside: to redact the header of a long
