@@ -10,7 +10,15 @@ import pytest
 from textual.css.stylesheet import Stylesheet
 from textual.widget import Widget
 
-from benchmarks.counts import BUDGET, calls_of_request, of_dialect, of_list, of_recording, of_tape, over_budget
+from benchmarks.counts import (
+    BUDGET,
+    calls_of_request,
+    of_dialect,
+    of_list,
+    of_recording,
+    of_tape,
+    over_budget,
+)
 from benchmarks.transformer import measured
 from tests.support.libraries import make_library
 from tests.support.tiers import each_row
