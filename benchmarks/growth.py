@@ -4,9 +4,10 @@
 
 The real proxy, converting roo-xml and recording: one stream of 1 KB to 100 MB; 1 to 64 streams of the same
 chunks; a library of 0 to 100 000 tapes. Each gives the CPU time of a chunk, the most memory that the process
-had meanwhile, and its memory afterwards. What a request costs is measured with streams of one chunk, and
-subtracted. Growth is judged within a round: the largest size beside the median of all sizes for a chunk, and
-beside the smallest size for memory.
+had meanwhile, and its memory afterwards. The cost of a chunk is that of the second half of a stream: what a
+stream costs less what one of half its length costs, in turns, so that requests cancel out. Growth is judged
+within a round: the largest size beside the median of all sizes for a chunk, and beside the smallest size for
+memory.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ MOST_CPU = 1.5  # times the usual cost of a chunk
 MOST_MEMORY = 1.25  # times the memory at the smallest size
 _TOGETHER = 64 * 320  # chunks, however many streams they come in
 _REQUESTS = 50
-_ENOUGH = 2_000  # chunks: short streams are repeated until there are so many, or so many streams
+_ENOUGH, _MOST_STREAMS = 4_000, 300  # chunks: short streams are repeated until there are so many
+_TURNS = 3
 _LOOK = 0.02  # seconds between two looks at the memory
 
 
@@ -59,14 +61,18 @@ class Point(NamedTuple):
 async def point(proxy: Proxy, size: int, load: Load) -> Point:
     process, port = psutil.Process(proxy.process.pid), int(proxy.base.rsplit(":", 1)[1])
     await measure(port, Load(4, 50))
-    repeats = max(1, min(_REQUESTS, _ENOUGH // (load.chunks * load.streams)))
     request = await _spent(process, port, Load(1, 1), _REQUESTS) / _REQUESTS
+    total = load.chunks * load.streams
+    repeats = max(1, min(_MOST_STREAMS // load.streams, _ENOUGH // total))
+    turns = _TURNS if repeats >= _TURNS else 1
+    half = Load(load.streams, load.chunks // 2)
+    more = 0.0
     async with _watched(process) as memory:
-        spent = await _spent(process, port, load, repeats)
-    exchanges = repeats * load.streams
-    # The first chunk of each stream is in the cost of its request.
-    chunk = max(0.0, spent - request * exchanges) / max(1, exchanges * (load.chunks - 1))
-    return Point(size, chunk * 1e6, request * 1e6, max(memory), memory[-1])
+        for _ in range(turns):
+            more -= await _spent(process, port, half, repeats // turns)
+            more += await _spent(process, port, load, repeats // turns)
+    chunks = (load.chunks - half.chunks) * load.streams * (repeats // turns) * turns
+    return Point(size, max(0.0, more) / chunks * 1e6, request * 1e6, max(memory), memory[-1])
 
 
 async def _spent(process: psutil.Process, port: int, load: Load, repeats: int) -> float:
@@ -124,7 +130,7 @@ class Growth:
 
     async def bytes(self, size: int) -> Point:
         with running_proxy(self._new(), self._url, "roo-xml", "-q") as proxy:
-            return await point(proxy, size, Load(1, max(2, size // CHUNK)))
+            return await point(proxy, size, Load(1, max(4, size // CHUNK)))
 
     async def streams(self, size: int) -> Point:
         with running_proxy(self._new(), self._url, "roo-xml", "-q") as proxy:

@@ -141,12 +141,12 @@ def check(transformer: StreamTransformer, content: str, records: Records) -> Non
 Cell: TypeAlias = tuple[float, float]  # microseconds for a delta, times the floor
 
 
-def of_dialect(dialect: str, sizes: Mapping[str, int], rounds: int) -> dict[Records, list[Cell]]:
-    """For each kind of records, a cell for each size."""
+def of_dialect(dialect: str, sizes: Mapping[str, int], rounds: int, least: int) -> dict[Records, list[Cell]]:
+    """For each kind of records, a cell for each size. In a round a short value is repeated until there are so
+    many characters."""
     return {
         records: [
-            measure(dialect, value(size), records, rounds * max(1, (256 << 10) // size))
-            for size in sizes.values()
+            measure(dialect, value(size), records, rounds * max(1, least // size)) for size in sizes.values()
         ]
         for records in KEPT
     }
@@ -171,11 +171,12 @@ def rows_of(
 
 def compared(options: argparse.Namespace) -> Report:
     sizes = dict(list(SIZES.items())[:2]) if options.quick else SIZES
+    least = (32 << 10) if options.quick else (256 << 10)
     found: dict[str, dict[Records, list[Cell]]] = {}
     rows: list[list[str]] = []
     for dialect in options.dialects or measured():
         progress(dialect)
-        found[dialect] = of_dialect(dialect, sizes, options.rounds)
+        found[dialect] = of_dialect(dialect, sizes, options.rounds, least)
         rows += rows_of(dialect, found[dialect], sizes)
     report = Report(
         "What a delta costs the transformer, beside decoding and encoding its JSON alone (the floor)"
