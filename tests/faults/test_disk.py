@@ -95,7 +95,6 @@ def test_a_full_disk_heals_when_there_is_room_again(small_disk: Path):
         assert bench.tape().complete
 
 
-@pytest.mark.exhaustive  # quick: when there is room again, above
 def test_a_full_disk_heals_when_the_tape_that_is_being_written_is_deleted(small_disk: Path):
     """A deleted file keeps its room for as long as the proxy has it open."""
     text = [Send(sse(chunk("x" * 1000), done=False))] * 200

@@ -87,11 +87,12 @@ class Bench:
 
 
 def wait_for(condition: Callable[[], Any], what: str, timeout: float = 30) -> Any:
-    """The condition's value as soon as it is true."""
-    end = time.monotonic() + timeout
+    """The condition's value as soon as it is true. What lasts longer is looked at less often."""
+    begun = time.monotonic()
     while not (value := condition()):
-        assert time.monotonic() < end, f"{what} did not happen within {timeout} s"
-        time.sleep(0.005)
+        waited = time.monotonic() - begun
+        assert waited < timeout, f"{what} did not happen within {timeout} s"
+        time.sleep(min(0.005 + waited / 10, 0.05))
     return value
 
 
