@@ -166,11 +166,12 @@ class Converter:
         """For the tape's last line."""
         t = self.transformer
         recipe = self._recipe
-        seen = observed(t.completion, recipe.chat, recipe.dialect, recipe.policy)
+        completion = t.completion  # made anew each time
+        seen = observed(completion, recipe.chat, recipe.dialect, recipe.policy)
         findings = Counter([*(found.code for found in t.findings), *(found.code for found in seen)])
         if self._gave_up is not None:
             findings["transformer-failed"] += 1
-        return {"calls": t.calls, "findings": dict(findings), "usage": t.usage, **_answer(t.completion)}
+        return {"calls": t.calls, "findings": dict(findings), "usage": t.usage, **_answer(completion)}
 
 
 def _answer(completion: Any) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from workbench.library.tapefiles import TapeEntry, new_id, tape_path
 from workbench.recording.recording import Backlog, Item, Recording
 from workbench.recording.redaction import check_patterns
 from workbench.recording.tapewriter import OpenTapes
+from workbench.system import give_back_memory
 
 _EVERY = 1.0  # seconds between two updates of a running exchange's row
 _GATHER = 0.05  # seconds to wait for more rows, which go into one transaction
@@ -192,6 +193,7 @@ def _put(index: Index, rows: Mapping[str, Mapping[str, Any]], urgent: set[str]) 
 
 _STALLED = 2.0  # seconds
 _SLICE = 1 << 20  # bytes
+_MUCH = 8 << 20  # bytes of answers that have ended: it pays to give their memory back
 
 
 class Recorder:
@@ -279,11 +281,17 @@ class Recorder:
         self._tapes.probe()
         self._ready.set()
         while not (self._backlog.closed and not self._backlog.size):
-            for items in _slices(self._backlog.take(self._tapes.due_in())):
-                self._busy_since = time.monotonic()
-                self._backlog.done(self._tapes.write(items))
-                self._busy_since = None
+            self._write(self._backlog.take(self._tapes.due_in()))
         self._tapes.close()
+
+    def _write(self, items: list[Item]) -> None:
+        for part in _slices(items):
+            self._busy_since = time.monotonic()
+            self._backlog.done(self._tapes.write(part))
+            self._busy_since = None
+        if not items and self._tapes.ended_bytes > _MUCH:  # a quiet moment after long answers
+            self._tapes.ended_bytes = 0
+            give_back_memory()
 
 
 def _slices(items: list[Item]) -> Iterator[list[Item]]:

@@ -372,6 +372,7 @@ class OpenTapes:
         on_end: Callable[[Mapping[str, Any]], None] | None = None,
     ) -> None:
         self.problem: str | None = None
+        self.ended_bytes = 0  # of answers whose tapes are complete
         self._library = library
         self._patterns = patterns
         self._lose = lose
@@ -533,6 +534,7 @@ class OpenTapes:
         if writer.ended or (writer.over and len(self._writers) > _UNFINISHED):
             del self._writers[recording]
             self._holding.pop(recording, None)
+            self.ended_bytes += writer.row["bytes"]
             writer.close()
             if not writer.ended:
                 self._lose(1, 0)

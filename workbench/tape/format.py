@@ -343,7 +343,8 @@ def encode_line(line: Line | Mapping[str, Any]) -> bytes:
         data = orjson.dumps(value, option=_LINE_END)
     except orjson.JSONEncodeError:  # a long integer, half a surrogate pair: the slow way knows them
         return dump_line(value)
-    return data if _is_safe(data.decode()) else dump_line(value)
+    safe = b"\x7f" not in data if data.isascii() else _is_safe(data.decode())
+    return data if safe else dump_line(value)
 
 
 def data_line(kind: DataKind, t: float, data: bytes, by: str | None = None) -> bytes:
