@@ -91,7 +91,7 @@ def test_the_commands_the_readme_shows_work(
             Path(into).write_bytes(out)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.exhaustive  # quick: the same lines in the process of the test, above
 def test_the_commands_the_readme_shows_work_in_a_shell(tmp_path: Path):
     """Only the place of `workbench` is this environment's."""
     (tmp_path / "samples").symlink_to(ROOT / "samples")

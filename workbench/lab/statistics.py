@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.util import find_spec
 from itertools import chain
 from math import isnan
@@ -70,12 +71,15 @@ class Difference:
 
 
 def rate(hits: int, of: int) -> Rate:
-    if not of or not has_scipy():
-        return Rate(hits, of)
+    return Rate(hits, of, _wilson(hits, of) if of and has_scipy() else None)
+
+
+@lru_cache(maxsize=4096)  # a table is made anew after each answer, and most of its rates are those of before
+def _wilson(hits: int, of: int) -> Interval:
     from scipy.stats import binomtest
 
     found = binomtest(hits, of).proportion_ci(CONFIDENCE, method="wilson")
-    return Rate(hits, of, Interval(float(found.low), float(found.high)))
+    return Interval(float(found.low), float(found.high))
 
 
 def mean(values: Sequence[float]) -> Mean:
@@ -98,10 +102,15 @@ def rates_differ(first: Rate, other: Rate, comparisons: int = 1) -> Difference |
     """Fisher's exact test; None where there is nothing to test with."""
     if not first.of or not other.of or not has_scipy():
         return None
+    return _called(_fisher(first.hits, first.of, other.hits, other.of), comparisons)
+
+
+@lru_cache(maxsize=4096)
+def _fisher(hits: int, of: int, other_hits: int, other_of: int) -> float:
     from scipy.stats import fisher_exact
 
-    table = [[first.hits, first.of - first.hits], [other.hits, other.of - other.hits]]
-    return _called(float(fisher_exact(table).pvalue), comparisons)
+    table = [[hits, of - hits], [other_hits, other_of - other_hits]]
+    return float(fisher_exact(table).pvalue)
 
 
 def means_differ(first: Sequence[float], other: Sequence[float], comparisons: int = 1) -> Difference | None:

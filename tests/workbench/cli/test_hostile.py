@@ -210,6 +210,8 @@ def of_what_is_stored() -> Iterator[list[str]]:
     yield ["try", f"good{NAME}.jsonl", "--prompt", f"failing{NAME}", "--demo", "-n", "1"]
 
 
+# Quick: with a configuration that can be read a command comes furthest. What is said of one that cannot be is
+# in tests/workbench/config/test_reading.py; the name of the file is shown as other names are.
 @pytest.mark.parametrize(
     "config", only_exhaustive(["", f"config{NAME}", f"broken{NAME}", f"nowhere{NAME}"], [f"config{NAME}"])
 )
@@ -217,6 +219,8 @@ def test_nothing_of_it_reaches_the_terminal(home: Path, tmp_path: Path, config: 
     run(home, tmp_path, list(commands()), config)
 
 
+# Quick: some of their arguments are attacked in the test above, and what their screens show in
+# tests/workbench/ui/test_terminal_hostile.py. Each row takes as long as a screen is drawn and left.
 @pytest.mark.exhaustive
 def test_nothing_of_it_reaches_the_terminal_from_what_goes_on_running(home: Path, tmp_path: Path):
     run(home, tmp_path, list(options(_RUNS)), "")

@@ -9,7 +9,6 @@ import pytest
 
 from tests.support.bench import CALL, QUICK, Bench, running_bench, wait_for
 from tests.support.streams import stream_of
-from tests.support.tiers import only_exhaustive
 from tests.support.upstream.answers import failure, stream
 from workbench.analysis.verdicts import facts_of_row, verdict
 from workbench.cli.serve import ExchangeLog, text_line
@@ -65,9 +64,7 @@ def test_issue_11_21_as_json_into_a_file(tmp_path: Path) -> None:
     assert hostile["model"] == HOSTILE
 
 
-@pytest.mark.parametrize(
-    ("flag", "count"), only_exhaustive([("-v", 1), ("-q", 0)], quick=[("-v", 1)], arguments=2)
-)
+@pytest.mark.parametrize(("flag", "count"), [("-v", 1), ("-q", 0)])
 def test_issue_11_21_more_or_nothing(tmp_path: Path, flag: str, count: int) -> None:
     with running_bench(tmp_path, toml=QUICK, flags=(flag,)) as bench:
         bench.ask(stream(stream_of(CALL)))

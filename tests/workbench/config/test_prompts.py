@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import Run, RunCommand
+from transformer import BUILTIN_TEMPLATES, prompt_for
 
-REQUEST = {
-    "messages": [{"role": "user", "content": "Read it."}],
-    "tools": [{"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}],
-}
+TOOLS = [{"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}]
+REQUEST = {"messages": [{"role": "user", "content": "Read it."}], "tools": TOOLS}
 
 
 @pytest.fixture
@@ -40,13 +39,16 @@ def test_the_template_is_used_and_a_change_takes_effect(prompt: RunCommand, fold
     assert prompt().out == b"Tools: read.\n"
 
 
-@pytest.mark.exhaustive  # quick: test_reading: what counts more
 def test_flags_win_over_the_configuration(prompt: RunCommand, folder: Path) -> None:
     configure(folder, 'dialect = "kimi-k2"\n[prompts]\nroo-xml = "mine.jinja"\n')
-    (folder / "mine.jinja").write_text("mine")
-    (folder / "other.jinja").write_text("other")
-    assert prompt("--dialect", "roo-xml").out == b"mine\n"
-    assert prompt("--dialect", "roo-xml", "--prompt", "other.jinja").out == b"other\n"
+    # Built-in ones, which need no process of their own.
+    mine, other = BUILTIN_TEMPLATES["hermes"], BUILTIN_TEMPLATES["glm"]
+    (folder / "mine.jinja").write_text(mine)
+    (folder / "other.jinja").write_text(other)
+    wanted = [prompt_for(TOOLS, "roo-xml", template) + "\n" for template in (mine, other)]
+    assert wanted[0] != wanted[1]
+    assert prompt("--dialect", "roo-xml").out.decode() == wanted[0]
+    assert prompt("--dialect", "roo-xml", "--prompt", "other.jinja").out.decode() == wanted[1]
 
 
 def test_the_environment_may_name_the_file(

@@ -64,7 +64,7 @@ def test_several_equal_variants_are_seldom_told_apart_in_any_rate():
     assert called <= 25 * LEVEL + 2
 
 
-@pytest.mark.exhaustive
+@pytest.mark.exhaustive  # quick: the three above, of rates and of whole tables, over fewer seeds
 def test_whole_tables_over_many_seeds():
     """As a user gets them: 10 % and 40 % are told apart, equal rates are not, at the stated level."""
     runs, called, told, inside = 400, 0, 0, 0
