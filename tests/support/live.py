@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from workbench.replay.player import Pane
 from workbench.ui.app import WorkbenchApp
 from workbench.ui.screens.stream import StreamScreen
+from workbench.ui.widgets.bars import PromptBar
 from workbench.ui.widgets.exchanges import ExchangeList
 from workbench.ui.widgets.tapepane import TapePane
 
@@ -41,6 +43,22 @@ class Driver:
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def type(self, text: str) -> None:
+        """Into the line at the bottom, then enter."""
+        self.screen.query_one(PromptBar).query_one(Input).value = text
+        await self.press("enter")
+
+    async def anew(self) -> None:
+        """The newest exchange, chosen in the list and all of it read; nothing is left of what was done."""
+        screen = self.screen
+        screen.forget_search()
+        screen.look_at(self.list)
+        self.list.go(0)
+        await self.until(lambda: (player := screen.player) and player.complete, "the tape is read")
+        for pane in Pane:
+            self.pane(pane).action_last()
         await self.pilot.pause()
 
     async def until(self, condition: Callable[[], Any], what: str) -> None:

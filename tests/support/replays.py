@@ -98,6 +98,16 @@ class Replayer:
         message: dict[str, Any] = answer["choices"][0]["message"]
         return message
 
+    async def anew(self, number: int = 0) -> None:
+        """A tape is opened again, at its first step; nothing is left of what was done before."""
+        self.app.clear_notifications()
+        model = self.screen.model
+        while model.breakpoints:
+            model.remove_breakpoint(0)
+        self.screen.open_number(number, at=0)
+        self.screen.look_at(self.pane(Pane.MACHINE))
+        await self.replay()
+
     async def replay(self) -> ReplayScreen:
         """Back on the replay screen, with a tape that is all read."""
         await self.until(lambda: isinstance(self.app.screen, ReplayScreen), "the replay screen")

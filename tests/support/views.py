@@ -56,6 +56,15 @@ class ViewApp(App[None]):
     def on_resent(self, event: Resent) -> None:
         self.resent.append(event)
 
+    async def show(self, view: Screen[Any]) -> None:
+        """Another screen, and nothing is left of the one before; to start an application takes longer."""
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        self.clear_notifications()
+        self.view, self.results = view, []
+        await self.push_screen(view, self.results.append)
+        await self.settle()
+
     @property
     def seen(self) -> list[str]:
         """The lines on the screen, and never one of them with something that steers a terminal."""

@@ -230,16 +230,36 @@ def test_a_taken_port(tmp_path: Path):
             leave(terminal)
 
 
-def test_an_upstream_that_is_started_later(tmp_path: Path):
-    """It is a line, over nothing; it is looked at again, and the line goes away by itself."""
+def test_an_upstream_that_is_started_later_and_a_running_answer(tmp_path: Path):
     port = free_port()
     flags = ("--upstream", f"http://127.0.0.1:{port}/v1", "--dialect", "roo-xml", "--port", "0")
     with Terminal(tmp_path, *flags, "--library", str(tmp_path / "library")) as terminal:
+        # It is a line, over nothing; it is looked at again, and the line goes away by itself.
         terminal.wait_for(f"✖ the model server at http://127.0.0.1:{port}/v1 does not answer", "Exchanges")
-        with upstream(port):
+        with upstream(port) as scripted:
             terminal.wait_without("does not answer")
             terminal.wait_for("waiting for the first exchange")
-            leave(terminal)
+            is_not_cut_without_asking_and_the_proxy_can_stay(terminal, scripted)
+
+
+def is_not_cut_without_asking_and_the_proxy_can_stay(terminal: Terminal, scripted: ScriptedUpstream) -> None:
+    client = Client(terminal.find(URL)[0])
+    terminal.wait_for("content I look at it.")
+    terminal.press("q")
+    terminal.wait_for("An answer is still running", "l  Leave the proxy running", "x  End the proxy")
+    terminal.press("q", "escape")  # a key that is pressed twice cuts nothing
+    # Half a frame has rows of both: what is drawn and what was there before.
+    asked, back = "Leave the proxy", "content I look at it."
+    terminal.until(lambda: terminal.shows(back) and not terminal.shows(asked), "the exchange again")
+    terminal.press("q")
+    terminal.wait_for("l  Leave the proxy running")
+    terminal.press("l")
+    assert terminal.exit_code() == 0
+    proxies = _proxies(terminal)
+    assert len(proxies) == 1 and f"(process {proxies[0]})" in terminal.raw.decode()
+    for gate in GATES:
+        scripted.open(gate)
+    assert client.result() == [("read_file", '{"path":"src/main.py"}')]
 
 
 @pytest.mark.exhaustive  # quick: test_child, test_problem
@@ -251,32 +271,6 @@ def test_a_library_that_cannot_be_written(tmp_path: Path):
         with Terminal(tmp_path, *flags) as terminal:
             terminal.wait_for("✖ nothing can be recorded in", "waiting for the first exchange")
             leave(terminal)
-
-
-def test_a_running_answer_is_not_cut_without_asking_and_the_proxy_can_stay(tmp_path: Path):
-    flags = ("--dialect", "roo-xml", "--port", "0", "--library", str(tmp_path / "library"))
-    with (
-        upstream() as scripted,
-        Terminal(tmp_path, "--upstream", scripted.url, *flags) as terminal,
-    ):
-        terminal.wait_for("waiting for the first exchange")
-        client = Client(terminal.find(URL)[0])
-        terminal.wait_for("content I look at it.")
-        terminal.press("q")
-        terminal.wait_for("An answer is still running", "l  Leave the proxy running", "x  End the proxy")
-        terminal.press("q", "escape")  # a key that is pressed twice cuts nothing
-        # Half a frame has rows of both: what is drawn and what was there before.
-        asked, back = "Leave the proxy", "content I look at it."
-        terminal.until(lambda: terminal.shows(back) and not terminal.shows(asked), "the exchange again")
-        terminal.press("q")
-        terminal.wait_for("l  Leave the proxy running")
-        terminal.press("l")
-        assert terminal.exit_code() == 0
-        proxies = _proxies(terminal)
-        assert len(proxies) == 1 and f"(process {proxies[0]})" in terminal.raw.decode()
-        for gate in GATES:
-            scripted.open(gate)
-        assert client.result() == [("read_file", '{"path":"src/main.py"}')]
 
 
 def test_flags_that_cannot_take_effect_are_said(tmp_path: Path):

@@ -12,6 +12,7 @@ from tests.support.live import Driver, driving
 from tests.support.project import SAMPLES
 from tests.support.screens import text_of
 from tests.support.tapes import tape_of
+from tests.support.tiers import only_exhaustive
 from workbench.lab.plan import make_variants, read_case
 from workbench.lab.store import create_try
 from workbench.lab.suite import plan_of
@@ -34,7 +35,7 @@ def shot(app: Any, name: str) -> None:
         app.save_screenshot(f"{name}-{app.size.width}.svg", folder)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+@pytest.mark.parametrize("size", only_exhaustive([(80, 24), (200, 50)], quick=[(80, 24)]))
 async def test_it_opens_at_the_first_divergence(size: tuple[int, int]):
     players = [Player(TAPE.header), Player(TAPE.header, Wishes(switches={"malformed": "repair"}))]
     for player in players:
@@ -91,9 +92,7 @@ async def opened(driver: Driver, kind: type) -> Any:
     return driver.app.screen
 
 
-@pytest.mark.parametrize(
-    "size", [(120, 40), *(pytest.param(one, marks=pytest.mark.exhaustive) for one in ((80, 24), (200, 50)))]
-)
+@pytest.mark.parametrize("size", only_exhaustive([(80, 24), (120, 40), (200, 50)], quick=[(120, 40)]))
 async def test_which_two_are_compared(tmp_path: Path, size: tuple[int, int]):
     async with driving(library_of(tmp_path), size=size) as driver:
         compared = driver.screen._list

@@ -12,8 +12,8 @@ from textual.widgets import Input
 from tests.support.cost import calls_made
 from tests.support.samples import name_of, some_samples
 from tests.support.streams import chunk, sse
-from tests.support.tiers import only_exhaustive
-from tests.support.views import each_size, hostile_player, played, run, sample, shown
+from tests.support.tiers import exhaustive, only_exhaustive
+from tests.support.views import ViewApp, each_size, hostile_player, played, run, sample, shown
 from transformer import Delta, Finding, Transition
 from workbench.replay.player import Pane, Player
 from workbench.tape.format import Line
@@ -137,49 +137,37 @@ def test_no_slice_of_the_layout_takes_long(name: str):
 # -- the screen
 
 
-def test_a_finding_with_its_advice_and_its_rule():
+async def a_finding_with_its_advice_and_its_rule(app: ViewApp) -> None:
     player = sample("roo-xml/unclosed-parameter")
-
-    async def look() -> None:
-        row = row_of(player, Pane.MACHINE, Finding)
-        async with shown(DetailScreen(player, Pane.MACHINE, row), (200, 50)) as app:
-            assert app.sees("✖ error: unclosed-parameter", "What to do", "The rule that led to it", "give up")
-            assert app.sees("<path>", "[3c 70 61 74 68 3e]"), "its characters in the JSON and its bytes"
-            await app.press("right")
-            assert app.sees("Machine row 14 of 14")
-            await app.press("right")
-            assert app.sees("Machine row 14 of 14"), "there is no further row"
-            await app.press("left", "h", "left_square_bracket")
-            assert app.sees("Machine row 11 of 14")
-            await app.press("escape")
-            assert app.results == [(Pane.MACHINE, 10)]
-
-    run(look())
+    row = row_of(player, Pane.MACHINE, Finding)
+    await app.show(DetailScreen(player, Pane.MACHINE, row))
+    assert app.sees("✖ error: unclosed-parameter", "What to do", "The rule that led to it", "give up")
+    assert app.sees("<path>", "[3c 70 61 74 68 3e]"), "its characters in the JSON and its bytes"
+    await app.press("right")
+    assert app.sees("Machine row 14 of 14")
+    await app.press("right")
+    assert app.sees("Machine row 14 of 14"), "there is no further row"
+    await app.press("left", "h", "left_square_bracket")
+    assert app.sees("Machine row 11 of 14")
+    await app.press("escape")
+    assert app.results == [(Pane.MACHINE, 10)]
 
 
-def test_the_rule_of_a_transition():
+async def the_rule_of_a_transition(app: ViewApp) -> None:
     player = sample("roo-xml/good-read")
-
-    async def look() -> None:
-        row = row_of(player, Pane.MACHINE, Transition, rule="begin call")
-        async with shown(DetailScreen(player, Pane.MACHINE, row), (200, 50)) as app:
-            assert app.sees("In state text the machine met open and went to call.")
-            assert app.sees("why         an offered tool's tag starts a call", "span", "bytes")
-
-    run(look())
+    row = row_of(player, Pane.MACHINE, Transition, rule="begin call")
+    await app.show(DetailScreen(player, Pane.MACHINE, row))
+    assert app.sees("In state text the machine met open and went to call.")
+    assert app.sees("why         an offered tool's tag starts a call", "span", "bytes")
 
 
-def test_a_delta_as_the_client_gets_it_and_the_event_it_comes_from():
+async def a_delta_as_the_client_gets_it_and_the_event_it_comes_from(app: ViewApp) -> None:
     player = sample("roo-xml/good-read")
-
-    async def look() -> None:
-        row = row_of(player, Pane.CLIENT, Delta, kind="call")
-        async with shown(DetailScreen(player, Pane.CLIENT, row)) as app:
-            assert app.sees('"name": "read_file"', '"type": "function"', "The rule that led to it")
-            await app.press("2", "end")
-            assert app.sees('"content"')
-
-    run(look())
+    row = row_of(player, Pane.CLIENT, Delta, kind="call")
+    await app.show(DetailScreen(player, Pane.CLIENT, row))
+    assert app.sees('"name": "read_file"', '"type": "function"', "The rule that led to it")
+    await app.press("2", "end")
+    assert app.sees('"content"')
 
 
 @some_samples(2)
@@ -204,38 +192,48 @@ def check_details(player: Player) -> None:
             assert len(documents[2]) or isinstance(item, Line) or not player.bytes_of(item)
 
 
-def test_in_a_small_terminal_the_parts_are_tabs():
+async def in_a_small_terminal_the_parts_are_tabs(app: ViewApp) -> None:
     player = sample("roo-xml/good-read")
-
-    async def look() -> None:
-        async with shown(DetailScreen(player, Pane.UPSTREAM, 3), (80, 24)) as app:
-            assert app.sees("What came") and not app.sees('"choices"')
-            await app.press("tab")
-            assert app.sees('"choices"') and not app.sees("What came")
-            await app.press("tab", "tab")
-            assert app.sees("What came")
-            await app.pilot.click("#view-tabs", offset=(22, 0))
-            await app.settle()
-            assert app.sees("64 61 74 61 3a"), "the mouse opens a part as well"
-
-    run(look())
+    await app.show(DetailScreen(player, Pane.UPSTREAM, 3))
+    assert app.sees("What came") and not app.sees('"choices"')
+    await app.press("tab")
+    assert app.sees('"choices"') and not app.sees("What came")
+    await app.press("tab", "tab")
+    assert app.sees("What came")
+    await app.pilot.click("#view-tabs", offset=(22, 0))
+    await app.settle()
+    assert app.sees("64 61 74 61 3a"), "the mouse opens a part as well"
 
 
-def test_search_goes_from_match_to_match():
+async def search_goes_from_match_to_match(app: ViewApp) -> None:
     player = sample("roo-xml/good-read")
+    await app.show(DetailScreen(player, Pane.UPSTREAM, 3))
+    await app.press("2", "slash", *"CHAT", "enter")
+    pane = app.view.pane
+    assert pane is not None and len(pane.found) == 2, "whatever the case"
+    first = pane.cursor
+    await app.press("n")
+    assert pane.cursor == pane.found[1] != first
+    await app.press("n", "N", "N")
+    assert pane.cursor == first
+    await app.press("slash", *"zzz", "enter")
+    assert pane.found == []
 
+
+WIDE = (
+    a_finding_with_its_advice_and_its_rule,
+    the_rule_of_a_transition,
+    a_delta_as_the_client_gets_it_and_the_event_it_comes_from,
+)
+NARROW = in_a_small_terminal_the_parts_are_tabs, search_goes_from_match_to_match
+
+
+@pytest.mark.parametrize(("size", "checks"), [((200, 50), WIDE), ((80, 24), NARROW)], ids=["wide", "narrow"])
+def test_what_is_said_about_a_row(size: tuple[int, int], checks: Any):
     async def look() -> None:
-        async with shown(DetailScreen(player, Pane.UPSTREAM, 3), (80, 24)) as app:
-            await app.press("2", "slash", *"CHAT", "enter")
-            pane = app.view.pane
-            assert pane is not None and len(pane.found) == 2, "whatever the case"
-            first = pane.cursor
-            await app.press("n")
-            assert pane.cursor == pane.found[1] != first
-            await app.press("n", "N", "N")
-            assert pane.cursor == first
-            await app.press("slash", *"zzz", "enter")
-            assert pane.found == []
+        async with shown(DetailScreen(sample("roo-xml/good-read"), Pane.UPSTREAM, 0), size) as app:
+            for check in checks:
+                await check(app)
 
     run(look())
 
@@ -267,9 +265,10 @@ def test_a_hostile_stream(size: tuple[int, int]):
     player = hostile_player()
 
     async def look() -> None:
-        for pane in Pane:
-            async with shown(DetailScreen(player, pane, 0), size) as app:
-                for _ in range(min(4, len(player.rows(pane)))):
+        async with shown(DetailScreen(player, Pane.UPSTREAM, 0), size) as app:
+            for pane in Pane:
+                await app.show(DetailScreen(player, pane, 0))
+                for _ in range(min(4 if exhaustive() else 2, len(player.rows(pane)))):
                     for part in "123" if size[0] < 100 else "3":
                         await app.press(part)
                         assert app.seen and app.is_running
@@ -278,7 +277,7 @@ def test_a_hostile_stream(size: tuple[int, int]):
     run(look())
 
 
-@pytest.mark.parametrize("name", only_exhaustive(list(HUGE), quick=["escapes"]))
+@pytest.mark.parametrize("name", only_exhaustive(list(HUGE), quick=["digits"]))
 def test_a_huge_event(name: str):
     data = HUGE[name] if name.startswith("deep") else json.dumps(chunk(HUGE[name]))
     player = played(f"data: {data}\n\n".encode("utf-8", "backslashreplace"))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.streams import sse, stream_of
-from tests.support.tiers import only_exhaustive
+from tests.support.tiers import exhaustive, only_exhaustive
 from tests.support.views import HOSTILE, ViewApp, run, shown, write_tape
 from workbench.analysis.appraisal import SMALL, appraise
 from workbench.files import samples_dir
@@ -31,10 +31,13 @@ def fresh_samples() -> list[Replayable]:
     return replayables_of([str(samples_dir())], Wishes())
 
 
+FEW = ("kimi-k2", "qwen3-coder", "roo-xml", "seed-oss")  # folders
+
+
 @cache
 def samples() -> list[Replayable]:
-    """With what is to be said of them: looking into all of them takes most of a test's time."""
-    replayables = fresh_samples()
+    """With what is to be said of them: to look into all of them takes longer than all of these tests."""
+    replayables = [one for one in fresh_samples() if exhaustive() or one.folder in FEW]
     for replayable in replayables:
         source = replayable.open()
         source.advance(60)
@@ -99,123 +102,100 @@ def test_names_signs_and_abouts_are_seen(size: tuple[int, int]):
     run(look())
 
 
-def test_the_details_are_of_the_selected_one():
+async def the_details_are_of_the_selected_one(app: ViewApp) -> None:
     replayables = samples()
     at = number_of(replayables, "roo-xml/unclosed-parameter-repaired")
-
-    async def look() -> None:
-        async with shown(PickerScreen(replayables, at), (200, 50)) as app:
-            await judged(app)
-            assert app.sees("▲ a call was converted after a repair", "roo-xml, malformed = repair · ")
-            assert app.sees("findings    repaired-parameter", "The model's text begins", "<read_file>")
-            await app.press("down")
-            assert app.sees("findings    unclosed-parameter") and app.results == []
-            await app.press("enter")
-            assert app.results == [at + 1]
-
-    run(look())
+    await app.show(PickerScreen(replayables, at))
+    await judged(app)
+    assert app.sees("▲ a call was converted after a repair", "roo-xml, malformed = repair · ")
+    assert app.sees("findings    repaired-parameter", "The model's text begins", "<read_file>")
+    await app.press("down")
+    assert app.sees("findings    unclosed-parameter") and app.results == []
+    await app.press("enter")
+    assert app.results == [at + 1]
 
 
-def test_keys_go_through_the_list_and_pass_over_the_names_of_folders():
+async def keys_go_through_the_list_and_pass_over_the_names_of_folders(app: ViewApp) -> None:
     replayables = samples()
-
-    async def look() -> None:
-        async with shown(PickerScreen(replayables)) as app:
-            chosen = app.view.list
-            await app.press("g", "up")
-            assert chosen.chosen == 0
-            await app.press("j", "j", "k")
-            assert chosen.chosen == 1
-            await app.press("G")
-            assert chosen.chosen == len(replayables) - 1
-            last = max(at for at, one in enumerate(replayables) if one.folder == "roo-xml")
-            chosen.go(chosen.entries.index(last))
-            await app.press("down")
-            assert chosen.chosen == last + 1
-            await app.press("up")
-            assert chosen.chosen == last
-
-    run(look())
+    await app.show(PickerScreen(replayables))
+    chosen = app.view.list
+    await app.press("g", "up")
+    assert chosen.chosen == 0
+    await app.press("j", "j", "k")
+    assert chosen.chosen == 1
+    await app.press("G")
+    assert chosen.chosen == len(replayables) - 1
+    last = max(at for at, one in enumerate(replayables) if one.folder == "roo-xml")
+    chosen.go(chosen.entries.index(last))
+    await app.press("down")
+    assert chosen.chosen == last + 1
+    await app.press("up")
+    assert chosen.chosen == last
 
 
-def test_problems_are_found_one_after_the_other():
+async def problems_are_found_one_after_the_other(app: ViewApp) -> None:
     replayables = samples()
     known = [one.appraisal.level for one in replayables if one.appraisal is not None]
     problems = [number for number, level in enumerate(known) if level in PROBLEMS and number]
     well = next(at for at in range(1, len(problems)) if problems[at] > problems[at - 1] + 1)
-
-    async def look() -> None:
-        async with shown(PickerScreen(replayables)) as app:
-            await judged(app)
-            await app.press(*["n"] * (well + 1))
-            assert app.view.list.chosen == problems[well], "what is well is passed over"
-            await app.press("N")
-            assert app.view.list.chosen == problems[well - 1]
-
-    run(look())
+    await app.show(PickerScreen(replayables))
+    await judged(app)
+    await app.press(*["n"] * (well + 1))
+    assert app.view.list.chosen == problems[well], "what is well is passed over"
+    await app.press("N")
+    assert app.view.list.chosen == problems[well - 1]
 
 
-def test_a_key_goes_through_what_can_be_shown():
+async def a_key_goes_through_what_can_be_shown(app: ViewApp) -> None:
     replayables = samples()
-
-    async def look() -> None:
-        async with shown(PickerScreen(replayables)) as app:
-            await judged(app)
-            counts = []
-            for kind in (Kind.MALFORMED, Kind.PROBLEMS, Kind.ALL):
-                await app.press("f")
-                assert app.view.filter.kind is kind
-                counts.append(len(titles(app)))
-            assert 0 < counts[0] < counts[1] < counts[2] == len(replayables)
-            await app.press("f", "escape")
-            assert len(titles(app)) == len(replayables) and app.results == []
-            await app.press("escape")
-            assert app.results == [None]
-
-    run(look())
+    await app.show(PickerScreen(replayables))
+    await judged(app)
+    counts = []
+    for kind in (Kind.MALFORMED, Kind.PROBLEMS, Kind.ALL):
+        await app.press("f")
+        assert app.view.filter.kind is kind
+        counts.append(len(titles(app)))
+    assert 0 < counts[0] < counts[1] < counts[2] == len(replayables)
+    await app.press("f", "escape")
+    assert len(titles(app)) == len(replayables) and app.results == []
+    await app.press("escape")
+    assert app.results == [None]
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ("unclosed-call", {"unclosed-call", "unclosed-call-repaired"}),
-        pytest.param("KIMI escape pieces", {"escape-in-pieces"}, marks=pytest.mark.exhaustive),
-        pytest.param("max_tokens value", {"cut-by-length"}, marks=pytest.mark.exhaustive),
-        ("repaired-call stray", {"begin-as-end"}),
-        pytest.param("no such thing", set(), marks=pytest.mark.exhaustive),
-    ],
-)  # fmt: skip
-def test_words_filter_while_they_are_typed(words: str, found: set[str]):
+WORDS: dict[str, set[str]] = {
+    "unclosed-call": {"unclosed-call", "unclosed-call-repaired"},
+    "repaired-call stray": {"begin-as-end"},
+}
+MORE_WORDS: dict[str, set[str]] = {
+    "KIMI escape pieces": {"escape-in-pieces"},
+    "max_tokens value": {"cut-by-length"},
+    "no such thing": set(),
+}
+
+
+async def words_filter_while_they_are_typed(app: ViewApp, words: str, found: set[str]) -> None:
     replayables = samples()
-
-    async def look() -> None:
-        async with shown(PickerScreen(replayables)) as app:
-            await judged(app)
-            await app.press("slash", *words)
-            assert set(titles(app)) == found
-            await app.press("enter")
-            assert set(titles(app)) == found and app.focused is app.view.list
-            assert app.sees(words) and app.sees("nothing fits") == (not found)
-            await app.press("enter")
-            assert len(app.results) == int(bool(found))
-
-    run(look())
+    await app.show(PickerScreen(replayables))
+    await judged(app)
+    await app.press("slash", *words)
+    assert set(titles(app)) == found
+    await app.press("enter")
+    assert set(titles(app)) == found and app.focused is app.view.list
+    assert app.sees(words) and app.sees("nothing fits") == (not found)
+    await app.press("enter")
+    assert len(app.results) == int(bool(found))
 
 
-def test_escape_forgets_what_was_typed_and_arrows_work_meanwhile():
+async def escape_forgets_what_was_typed_and_arrows_work_meanwhile(app: ViewApp) -> None:
     replayables = samples()
-
-    async def look() -> None:
-        async with shown(PickerScreen(replayables)) as app:
-            await judged(app)
-            await app.press("slash", *"unclosed", "down", "down")
-            third = app.view.list.chosen
-            assert replayables[third].title == titles(app)[2]
-            await app.press("escape")
-            assert len(titles(app)) == len(replayables) and app.view.list.chosen == third
-            assert app.focused is app.view.list
-
-    run(look())
+    await app.show(PickerScreen(replayables))
+    await judged(app)
+    await app.press("slash", *"unclosed", "down", "down")
+    third = app.view.list.chosen
+    assert replayables[third].title == titles(app)[2]
+    await app.press("escape")
+    assert len(titles(app)) == len(replayables) and app.view.list.chosen == third
+    assert app.focused is app.view.list
 
 
 @pytest.mark.exhaustive  # quick: test_replay: the samples are two keys away
@@ -237,38 +217,30 @@ def test_the_next_case_is_two_keys_away_too():
     run(look())
 
 
-def test_the_mouse_selects_and_opens():
+async def the_mouse_selects_and_opens(app: ViewApp) -> None:
     replayables = samples()
-
-    async def look() -> None:
-        async with shown(PickerScreen(replayables)) as app:
-            await app.pilot.click("#replayables", offset=(10, 4))
-            assert app.view.list.chosen == 2 and app.results == []
-            await app.pilot.click("#replayables", offset=(10, 5), times=2)
-            await app.until(lambda: app.results, "a second click opens")
-            assert app.results == [3]
-
-    run(look())
+    await app.show(PickerScreen(replayables))
+    await app.pilot.click("#replayables", offset=(10, 4))
+    assert app.view.list.chosen == 2 and app.results == []
+    await app.pilot.click("#replayables", offset=(10, 5), times=2)
+    await app.until(lambda: app.results, "a second click opens")
+    assert app.results == [3]
 
 
-def test_tab_goes_to_the_details_and_help_names_every_key():
+async def tab_goes_to_the_details_and_help_names_every_key(app: ViewApp) -> None:
     replayables = samples()
-
-    async def look() -> None:
-        async with shown(PickerScreen(replayables)) as app:
-            await app.press("tab")
-            assert app.focused is app.view.about
-            await app.press("tab")
-            assert app.focused is app.view.list
-            tips = {active.tooltip for active in app.screen.active_bindings.values() if active.tooltip}
-            await app.press("question_mark")
-            assert isinstance(app.screen, HelpScreen)
-            said = app.screen.sheet.whole().replace("\n            ", "")
-            assert [tip for tip in tips if tip.split(" ")[-1] not in said] == []
-            await app.press("escape")
-            assert app.screen is app.view
-
-    run(look())
+    await app.show(PickerScreen(replayables))
+    await app.press("tab")
+    assert app.focused is app.view.about
+    await app.press("tab")
+    assert app.focused is app.view.list
+    tips = {active.tooltip for active in app.screen.active_bindings.values() if active.tooltip}
+    await app.press("question_mark")
+    assert isinstance(app.screen, HelpScreen)
+    said = app.screen.sheet.whole().replace("\n            ", "")
+    assert [tip for tip in tips if tip.split(" ")[-1] not in said] == []
+    await app.press("escape")
+    assert app.screen is app.view
 
 
 @pytest.mark.exhaustive  # quick: a large tape below
@@ -323,7 +295,7 @@ def test_a_large_tape_is_left_for_later(tmp_path: Path):
 
 
 def test_what_cannot_be_opened_says_why(tmp_path: Path):
-    replayables = replayables_of([str(tmp_path / "gone.jsonl"), str(samples_dir() / "kimi-k2")], Wishes())
+    replayables = replayables_of([str(tmp_path / "gone.jsonl"), str(samples_dir() / "passthrough")], Wishes())
 
     async def look() -> None:
         async with shown(PickerScreen(replayables)) as app:
@@ -343,13 +315,14 @@ def test_a_tape_that_has_grown_is_looked_into_again(tmp_path: Path):
     path.write_bytes(running + b"\n" + rest.partition(b"\n")[0] + b"\n")
     replayables = replayables_of([str(path)], Wishes())
 
-    async def look(sign: str) -> None:
+    async def look() -> None:
         async with shown(PickerScreen(replayables)) as app:
-            await app.until(lambda: app.sees(f"{sign} "), sign)
+            await app.until(lambda: app.sees("◌ "), "it runs")
+            path.write_bytes(running + b"\n" + rest)
+            await app.show(PickerScreen(replayables))
+            await app.until(lambda: app.sees("✔ "), "it is complete")
 
-    run(look("◌"))
-    path.write_bytes(running + b"\n" + rest)
-    run(look("✔"))
+    run(look())
 
 
 @pytest.mark.parametrize("theme", only_exhaustive(["textual-dark", "textual-light"], quick=["textual-dark"]))
@@ -367,7 +340,7 @@ def test_hostile_names_texts_and_abouts_are_drawn_and_not_obeyed(
     replayables = replayables_of([str(tmp_path)], Wishes())
 
     async def look() -> None:
-        for size in ALL_SIZES:
+        for size in ALL_SIZES if exhaustive() else ALL_SIZES[:1]:
             async with shown(PickerScreen(replayables), size) as app:
                 app.theme = theme
                 await judged(app)
@@ -385,5 +358,39 @@ def test_nothing_to_pick_from():
         async with shown(PickerScreen([])) as app:
             await app.press("enter", "f", "n", "down", "G", "escape", "q")
             assert app.results == [None]
+
+    run(look())
+
+
+# -- all that needs nothing but a list
+
+
+CHECKS = (
+    keys_go_through_the_list_and_pass_over_the_names_of_folders,
+    problems_are_found_one_after_the_other,
+    a_key_goes_through_what_can_be_shown,
+    escape_forgets_what_was_typed_and_arrows_work_meanwhile,
+    the_mouse_selects_and_opens,
+    tab_goes_to_the_details_and_help_names_every_key,
+)
+
+
+def test_what_can_be_done_with_the_list():
+    """One application for all: to start it takes longer than most of the checks."""
+
+    async def look() -> None:
+        async with shown(PickerScreen(samples())) as app:
+            for check in CHECKS:
+                await check(app)
+            for words, found in (WORDS | (MORE_WORDS if exhaustive() else {})).items():
+                await words_filter_while_they_are_typed(app, words, found)
+
+    run(look())
+
+
+def test_the_details_are_of_the_selected_one():
+    async def look() -> None:
+        async with shown(PickerScreen(samples()), (200, 50)) as app:
+            await the_details_are_of_the_selected_one(app)
 
     run(look())

@@ -7,12 +7,14 @@ from textual.app import App
 from textual.widgets import Button, Static
 
 from tests.support.screens import text_of
+from tests.support.tiers import only_exhaustive
 from workbench.proxy.process import ProcessExit
 from workbench.ui.screens.problem import (
     OTHER_PORT,
     QUIT,
     READ_ONLY,
     RETRY,
+    Action,
     ProblemScreen,
     no_configuration,
     other_flags,
@@ -35,53 +37,46 @@ SCREENS = [
 ]
 
 
-class Alone(App[str]):
-    def __init__(self, problem: ProblemScreen) -> None:
+class Alone(App[None]):
+    """Shows one problem after the other: to start an application takes longer than most of the checks."""
+
+    def __init__(self) -> None:
         super().__init__()
-        self.problem = problem
+        self.chosen: list[str | None] = []
 
-    def on_mount(self) -> None:
-        self.push_screen(self.problem, self.exit)
+    async def show(self, problem: ProblemScreen) -> None:
+        self.chosen.clear()
+        await self.push_screen(problem, self.chosen.append)
 
 
-@pytest.mark.parametrize("action", ALL, ids=lambda action: action.name)
-async def test_each_key_chooses_its_action(action):
-    app = Alone(ProblemScreen("Trouble", ["It does not work."], ALL))
+def trouble(*actions: Action) -> ProblemScreen:
+    return ProblemScreen("Trouble", ["It does not work."], actions or ALL)
+
+
+async def test_each_way_to_choose_an_action():
+    arrows = {"enter": "retry", "down enter": "port", "j j k enter": "port"}
+    app = Alone()
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press(action.key)
-    assert app.return_value == action.name
-
-
-@pytest.mark.parametrize(
-    ("keys", "name"), [(["enter"], "retry"), (["down", "enter"], "port"), (["j", "j", "k", "enter"], "port")]
-)
-async def test_the_arrows_go_from_action_to_action(keys: list[str], name: str):
-    app = Alone(ProblemScreen("Trouble", ["It does not work."], ALL))
-    async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press(*keys)
-    assert app.return_value == name
-
-
-async def test_the_mouse_does_it_too():
-    app = Alone(ProblemScreen("Trouble", ["It does not work."], ALL))
-    async with app.run_test(size=(80, 24)) as pilot:
+        for keys, name in ({action.key: action.name for action in ALL} | arrows).items():
+            await app.show(trouble())
+            await pilot.press(*keys.split())
+            assert app.chosen == [name], keys
+        await app.show(trouble())
         await pilot.click("#do-view")
-    assert app.return_value == "view"
-
-
-async def test_a_key_of_an_action_that_is_not_offered_does_nothing():
-    app = Alone(ProblemScreen("Trouble", ["It does not work."], (RETRY, QUIT)))
-    async with app.run_test(size=(80, 24)) as pilot:
+        assert app.chosen == ["view"]
+        problem = trouble(RETRY, QUIT)
+        await app.show(problem)
         await pilot.press("p")
-        assert app.screen is app.problem
+        assert app.screen is problem, "an action that is not offered"
         await pilot.press("q")
-    assert app.return_value == "quit"
+        assert app.chosen == ["quit"]
 
 
-@pytest.mark.parametrize("size", [(80, 24), (80, 12), (200, 50)])
+@pytest.mark.parametrize("size", only_exhaustive([(80, 24), (80, 12), (200, 50)], quick=[(80, 12)]))
 async def test_hostile_texts_are_shown_and_the_actions_stay_visible(size: tuple[int, int]):
-    app = Alone(ProblemScreen(HOSTILE, [HOSTILE] * 30, ALL))
+    app = Alone()
     async with app.run_test(size=size) as pilot:
+        await app.show(ProblemScreen(HOSTILE, [HOSTILE] * 30, ALL))
         await pilot.pause()
         screen = text_of(app)
         assert "[@click=app.bell]no[/]" in screen and "\\x1b[31mred" in screen and "\\u202e" in screen
@@ -91,33 +86,37 @@ async def test_hostile_texts_are_shown_and_the_actions_stay_visible(size: tuple[
         await pilot.press("pagedown")
         assert app.screen.query_one("#problem-text").scroll_y > before
         await pilot.press("q")
-    assert app.return_value == "quit"
+        assert app.chosen == ["quit"]
 
 
-@pytest.mark.parametrize("problem", SCREENS, ids=lambda problem: str(problem.title))
-async def test_each_problem_fits_a_small_terminal(problem: ProblemScreen):
-    app = Alone(ProblemScreen(str(problem.title), problem.sentences, tuple(problem.actions.values())))
+async def test_each_problem_fits_a_small_terminal():
+    app = Alone()
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
-        assert str(problem.title) in text_of(app)
-        text = app.screen.query_one("#problem-text")
-        assert text.max_scroll_y == 0 and len(text.query(Static)) == len(problem.sentences)
-        assert all(button.tooltip for button in app.screen.query(Button))
-        for _, binding, _, tooltip in app.screen.active_bindings.values():
-            if (binding.id or "").startswith("problem."):
-                assert tooltip and binding.description
-        last = [*problem.actions.values()][-1]
-        await pilot.press(last.key)
-    assert app.return_value == last.name
+        for problem in SCREENS:
+            await app.show(
+                ProblemScreen(str(problem.title), problem.sentences, tuple(problem.actions.values()))
+            )
+            await pilot.pause()
+            assert str(problem.title) in text_of(app)
+            text = app.screen.query_one("#problem-text")
+            assert text.max_scroll_y == 0 and len(text.query(Static)) == len(problem.sentences)
+            assert all(button.tooltip for button in app.screen.query(Button))
+            for _, binding, _, tooltip in app.screen.active_bindings.values():
+                if (binding.id or "").startswith("problem."):
+                    assert tooltip and binding.description
+            last = [*problem.actions.values()][-1]
+            await pilot.press(last.key)
+            assert app.chosen == [last.name]
 
 
 async def test_a_problem_that_comes_while_another_is_told():
     """The proxy may die while somebody is asked whether to cut it."""
-    app = Alone(running_answers(1))
+    app = Alone()
     async with app.run_test(size=(80, 24)) as pilot:
+        await app.show(running_answers(1))
         app.push_screen(proxy_died(ProcessExit(-9)))
         await pilot.pause()
         assert "The proxy is gone" in text_of(app)
         app.pop_screen()
         await pilot.press("escape")
-    assert app.return_value == "stay"
+        assert app.chosen == ["stay"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.replays import Replayer, replaying, tape
-from tests.support.tiers import only_exhaustive, some
+from tests.support.tiers import exhaustive, only_exhaustive, some
 from transformer import Delta, Finding, Transition
 from workbench.analysis.variants.changes import Cut
 from workbench.files import samples_dir
@@ -47,34 +47,44 @@ def is_finding(item: object) -> bool:
     return isinstance(item, Finding) or (isinstance(item, Line) and item.kind == "finding")
 
 
-@pytest.mark.parametrize(
-    ("on", "back", "pane", "wanted", "path"),
-    [
-        ("right", "left", Pane.MACHINE, lambda item: isinstance(item, Transition), SAMPLE),
-        # quick: replay/test_timeline.py has every unit
-        pytest.param("]", "[", Pane.UPSTREAM, is_read, SAMPLE, marks=pytest.mark.exhaustive),
-        pytest.param("}", "{", Pane.CLIENT, lambda item: True, SAMPLE, marks=pytest.mark.exhaustive),
-        (")", "(", Pane.CLIENT, is_call, CALLS),
-        pytest.param("n", "N", Pane.MACHINE, is_finding, SAMPLE, marks=pytest.mark.exhaustive),
-    ],
-)
-async def test_stepping_by_a_unit(on: str, back: str, pane: Pane, wanted, path: Path):
-    async with replaying(path) as replay:
-        rows: Rows = replay.player.rows(pane)
-        all_steps = [rows.steps[row] for row in range(len(rows)) if wanted(replay.player.item(pane, row))]
-        assert all_steps
-        await replay.press("<")
-        assert replay.step == -1
-        for step in all_steps:
-            await replay.press(on)
-            assert replay.step == step
-            assert replay.pane(pane).has_class("-now") and str(replay.pane(pane).border_title).startswith("▶")
+# on, back, where, what is stepped to, in which tape
+UNITS: list[tuple[str, str, Pane, Callable[[object], bool], Path]] = [
+    ("right", "left", Pane.MACHINE, lambda item: isinstance(item, Transition), SAMPLE),
+    (")", "(", Pane.CLIENT, is_call, CALLS),
+]
+MORE_UNITS: list[tuple[str, str, Pane, Callable[[object], bool], Path]] = [
+    ("]", "[", Pane.UPSTREAM, is_read, SAMPLE),
+    ("}", "{", Pane.CLIENT, lambda item: True, SAMPLE),
+    ("n", "N", Pane.MACHINE, is_finding, SAMPLE),
+]
+
+
+async def test_stepping_by_a_unit():
+    async with replaying(SAMPLE, CALLS) as replay:
+        # replay/test_timeline.py has every unit
+        for on, back, pane, wanted, path in [*UNITS, *(MORE_UNITS if exhaustive() else [])]:
+            await replay.anew(number=[SAMPLE, CALLS].index(path))
+            await step_through(replay, on, back, pane, wanted)
+
+
+async def step_through(
+    replay: Replayer, on: str, back: str, pane: Pane, wanted: Callable[[object], bool]
+) -> None:
+    rows: Rows = replay.player.rows(pane)
+    all_steps = [rows.steps[row] for row in range(len(rows)) if wanted(replay.player.item(pane, row))]
+    assert all_steps
+    await replay.press("<")
+    assert replay.step == -1
+    for step in all_steps:
         await replay.press(on)
-        assert replay.step == all_steps[-1], "there is no further one"
-        assert "there is no" in replay.told
-        for step in reversed(all_steps[:-1]):
-            await replay.press(back)
-            assert replay.step == step
+        assert replay.step == step
+        assert replay.pane(pane).has_class("-now") and str(replay.pane(pane).border_title).startswith("▶")
+    await replay.press(on)
+    assert replay.step == all_steps[-1], "there is no further one"
+    assert "there is no" in replay.told
+    for step in reversed(all_steps[:-1]):
+        await replay.press(back)
+        assert replay.step == step
 
 
 @pytest.mark.exhaustive  # quick: stepping above; replay/test_timeline.py
@@ -92,23 +102,21 @@ async def test_any_step_and_both_ends():
         assert replay.step == replay.player.steps - 1
 
 
-async def test_each_pane_shows_what_was_known_at_that_moment():
-    async with replaying(SAMPLE) as replay:
-        for step in (5, 17, 3):
-            replay.screen.model.move_to(step)
-            await replay.press()
-            for pane in Pane:
-                assert replay.pane(pane).count() == replay.player.rows(pane).known_at(step)
-        await replay.press(")")  # there is no call: the cursor stays
-        assert replay.step == 3
+async def each_pane_shows_what_was_known_at_that_moment(replay: Replayer) -> None:
+    for step in (5, 17, 3):
+        replay.screen.model.move_to(step)
+        await replay.press()
+        for pane in Pane:
+            assert replay.pane(pane).count() == replay.player.rows(pane).known_at(step)
+    await replay.press(")")  # there is no call: the cursor stays
+    assert replay.step == 3
 
 
-async def test_the_position_names_state_and_held_text():
-    async with replaying(SAMPLE) as replay:
-        await replay.press(*["right"] * 9)
-        words = replay.screen.replay.position.words
-        assert "state value" in words and "read 10 of 16" in words, words
-        assert "24 characters held for" in words and not replay.screen.replay.position.alarm
+async def the_position_names_state_and_held_text(replay: Replayer) -> None:
+    await replay.press(*["right"] * 9)
+    words = replay.screen.replay.position.words
+    assert "state value" in words and "read 10 of 16" in words, words
+    assert "24 characters held for" in words and not replay.screen.replay.position.alarm
 
 
 async def test_the_message_as_the_client_has_it():
@@ -147,33 +155,30 @@ async def test_go_to():
             assert not replay.prompt.display, text
 
 
-async def test_go_to_a_byte_lights_it():
-    async with replaying(SAMPLE) as replay:
-        at = bytes(replay.player.data).index(b"<path>")
-        await replay.press(":")
-        await replay.type(f"@{at}")
-        assert replay.screen.model.byte == at
-        item = replay.item()
-        assert isinstance(item, Transition) and item.text == "<path>"
-        assert replay.pane(Pane.UPSTREAM).highlighted == ((at, at + 1),)
+async def go_to_a_byte_lights_it(replay: Replayer) -> None:
+    at = bytes(replay.player.data).index(b"<path>")
+    await replay.press(":")
+    await replay.type(f"@{at}")
+    assert replay.screen.model.byte == at
+    item = replay.item()
+    assert isinstance(item, Transition) and item.text == "<path>"
+    assert replay.pane(Pane.UPSTREAM).highlighted == ((at, at + 1),)
 
 
-async def test_go_to_nowhere_says_what_is_possible():
-    async with replaying(SAMPLE) as replay:
-        await replay.press(":")
-        await replay.type("@999999")
-        assert "there is no byte 999999" in replay.text
-        await replay.type("somewhere")
-        assert replay.prompt.display
-        assert replay.step == 0
-        await replay.press("escape")
-        assert not replay.prompt.display
+async def go_to_nowhere_says_what_is_possible(replay: Replayer) -> None:
+    await replay.press(":")
+    await replay.type("@999999")
+    assert "there is no byte 999999" in replay.text
+    await replay.type("somewhere")
+    assert replay.prompt.display
+    assert replay.step == 0
+    await replay.press("escape")
+    assert not replay.prompt.display
 
 
-async def test_to_the_selected_row():
-    async with replaying(SAMPLE) as replay:
-        await replay.press(">", "2", "g", "down", "down", "h")
-        assert replay.step == replay.player.rows(Pane.MACHINE).steps[2]
+async def to_the_selected_row(replay: Replayer) -> None:
+    await replay.press(">", "2", "g", "down", "down", "h")
+    assert replay.step == replay.player.rows(Pane.MACHINE).steps[2]
 
 
 # -- playing
@@ -210,31 +215,29 @@ async def test_playing_takes_the_time_it_took(monkeypatch: pytest.MonkeyPatch):
         assert replay.player.time(replay.item()) < 0.4, "a fifth of the speed"
 
 
-async def test_a_step_stops_playing():
-    async with replaying(SAMPLE) as replay:
-        await replay.press("-", "-", "-", "<", "space")
-        assert replay.screen.model.playing
-        await replay.press("right")
-        assert not replay.screen.model.playing
+async def a_step_stops_playing(replay: Replayer) -> None:
+    await replay.press("-", "-", "-", "<", "space")
+    assert replay.screen.model.playing
+    await replay.press("right")
+    assert not replay.screen.model.playing
 
 
 # -- the position bar
 
 
-async def test_a_click_on_the_bar_goes_there():
-    async with replaying(SAMPLE) as replay:
-        bar = replay.screen.query_one(PositionBar)
-        strip = bar.render_line(1).text
-        assert strip.count("✖") == 1
-        await replay.pilot.click(PositionBar, offset=(strip.index("✖"), 1))
-        await replay.pilot.pause()
-        assert isinstance(replay.item(), Finding)
-        await replay.pilot.click(PositionBar, offset=(bar.size.width - 1, 1))
-        await replay.pilot.pause()
-        assert replay.step == replay.player.steps - 1
-        await replay.pilot.click(PositionBar, offset=(0, 1))
-        await replay.pilot.pause()
-        assert replay.step == 0
+async def a_click_on_the_bar_goes_there(replay: Replayer) -> None:
+    bar = replay.screen.query_one(PositionBar)
+    strip = bar.render_line(1).text
+    assert strip.count("✖") == 1
+    await replay.pilot.click(PositionBar, offset=(strip.index("✖"), 1))
+    await replay.pilot.pause()
+    assert isinstance(replay.item(), Finding)
+    await replay.pilot.click(PositionBar, offset=(bar.size.width - 1, 1))
+    await replay.pilot.pause()
+    assert replay.step == replay.player.steps - 1
+    await replay.pilot.click(PositionBar, offset=(0, 1))
+    await replay.pilot.pause()
+    assert replay.step == 0
 
 
 async def test_calls_and_marks_stand_on_the_bar(tmp_path: Path):
@@ -263,20 +266,19 @@ BREAKPOINTS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-async def test_running_to_a_breakpoint():
-    async with replaying(SAMPLE) as replay:
-        for text, wanted in some(BREAKPOINTS.items(), 3):  # replay/test_hits.py has all
-            await replay.press("<", "b")
-            await replay.type(text)
-            await replay.press("c")
-            await replay.until(lambda: replay.screen.model.reason, "a hit")
-            assert text in replay.screen.model.reason, "it says which"
-            assert wanted(replay.item()), (text, replay.item())
-            hit = replay.step
-            await replay.press(">", "C")
-            await replay.until(lambda: replay.screen.model.reason, "a hit on the way back")
-            assert replay.step >= hit, text
-            replay.screen.model.remove_breakpoint(0)
+async def running_to_a_breakpoint(replay: Replayer) -> None:
+    for text, wanted in some(BREAKPOINTS.items(), 3):  # replay/test_hits.py has all
+        await replay.press("<", "b")
+        await replay.type(text)
+        await replay.press("c")
+        await replay.until(lambda: replay.screen.model.reason, "a hit")
+        assert text in replay.screen.model.reason, "it says which"
+        assert wanted(replay.item()), (text, replay.item())
+        hit = replay.step
+        await replay.press(">", "C")
+        await replay.until(lambda: replay.screen.model.reason, "a hit on the way back")
+        assert replay.step >= hit, text
+        replay.screen.model.remove_breakpoint(0)
 
 
 @pytest.mark.exhaustive  # quick: replay/test_hits.py; a run with a hit above
@@ -292,23 +294,21 @@ async def test_without_a_hit_it_runs_to_the_end():
         assert "no breakpoint is hit" in replay.told
 
 
-async def test_playing_stops_at_a_breakpoint():
-    async with replaying(SAMPLE) as replay:
-        await replay.press("b")
-        await replay.type("state:value")
-        await replay.press(*["+"] * 9, "space")
-        await replay.until(lambda: replay.screen.model.reason, "a hit")
-        assert not replay.screen.model.playing
-        assert replay.item().to == "value"
+async def playing_stops_at_a_breakpoint(replay: Replayer) -> None:
+    await replay.press("b")
+    await replay.type("state:value")
+    await replay.press(*["+"] * 9, "space")
+    await replay.until(lambda: replay.screen.model.reason, "a hit")
+    assert not replay.screen.model.playing
+    assert replay.item().to == "value"
 
 
-async def test_a_breakpoint_that_cannot_be_read():
-    async with replaying(SAMPLE) as replay:
-        await replay.press("b")
-        await replay.type("text:(")
-        assert replay.prompt.display
-        await replay.type("nonsense:x")
-        assert replay.prompt.display and not replay.screen.model.breakpoints
+async def a_breakpoint_that_cannot_be_read(replay: Replayer) -> None:
+    await replay.press("b")
+    await replay.type("text:(")
+    assert replay.prompt.display
+    await replay.type("nonsense:x")
+    assert replay.prompt.display and not replay.screen.model.breakpoints
 
 
 async def test_the_list_of_breakpoints_is_kept_beside_the_tape(tmp_path: Path):
@@ -377,20 +377,18 @@ async def test_marks_of_a_tape_of_no_library_land_in_the_librarys_folder(
     assert json.loads(kept.read_text())["marks"][0]["note"] == "here it breaks"
 
 
-async def test_nothing_is_written_beside_a_sample():
-    async with replaying(SAMPLE) as replay:
-        await replay.press("m")
-        await replay.type("mine")
-        assert replay.screen.model.marked == (0,)
-        assert "built-in sample" in replay.told
-    assert not SAMPLE.with_name(f"{SAMPLE.name}.marks.json").exists()
+async def nothing_is_written_beside_a_sample(replay: Replayer) -> None:
+    await replay.press("m")
+    await replay.type("mine")
+    assert replay.screen.model.marked == (0,)
+    assert "built-in sample" in replay.told
 
 
 # -- what else there is
 
 
 async def test_the_samples_are_two_keys_away():
-    async with replaying("samples", pick=True) as replay:
+    async with replaying(SAMPLE.parent, pick=True) as replay:
         await replay.until(lambda: isinstance(replay.app.screen, PickerScreen), "the picker")
         await replay.press("down", "enter")
         await replay.replay()
@@ -430,27 +428,25 @@ async def test_a_tape_that_differs_from_todays_code_says_so(tmp_path: Path):
         assert "this was never sent" in replay.told
 
 
-async def test_every_action_has_a_key_a_tooltip_and_a_place_in_the_palette():
-    async with replaying(SAMPLE) as replay:
-        offered = {command.title for command in replay.app.get_system_commands(replay.screen)}
-        seen = set()
-        for active in replay.screen.active_bindings.values():
-            binding = active.binding
-            if binding.id and not binding.system:
-                assert binding.description in offered and binding.tooltip, binding
-                seen.add(binding.description)
-        assert {"Step", "Step back", "Read", "Delta", "Call", "Play", "Faster", "Run", "Breakpoints", "Mark",
-                "Marks", "Edit", "What if", "Cut here", "Join reads", "Split read", "Undo", "Save variant",
-                "Go to", "Start", "End", "Why", "Finding", "Message", "Open",
-                "Difference"} <= seen  # fmt: skip
+async def every_action_has_a_key_a_tooltip_and_a_place_in_the_palette(replay: Replayer) -> None:
+    offered = {command.title for command in replay.app.get_system_commands(replay.screen)}
+    seen = set()
+    for active in replay.screen.active_bindings.values():
+        binding = active.binding
+        if binding.id and not binding.system:
+            assert binding.description in offered and binding.tooltip, binding
+            seen.add(binding.description)
+    assert {"Step", "Step back", "Read", "Delta", "Call", "Play", "Faster", "Run", "Breakpoints", "Mark",
+            "Marks", "Edit", "What if", "Cut here", "Join reads", "Split read", "Undo", "Save variant",
+            "Go to", "Start", "End", "Why", "Finding", "Message", "Open",
+            "Difference"} <= seen  # fmt: skip
 
 
-async def test_help_is_about_replay():
-    async with replaying(SAMPLE) as replay:
-        await replay.press("?")
-        assert isinstance(replay.app.screen, HelpScreen)
-        await replay.press("escape")
-        await replay.replay()
+async def help_is_about_replay(replay: Replayer) -> None:
+    await replay.press("?")
+    assert isinstance(replay.app.screen, HelpScreen)
+    await replay.press("escape")
+    await replay.replay()
 
 
 @pytest.mark.parametrize("size", only_exhaustive([(80, 24), (200, 50)], quick=[(80, 24)]))
@@ -505,3 +501,32 @@ async def test_a_tape_that_still_grows(tmp_path: Path):
         await replay.until(lambda: f"of {replay.player.steps}" in replay.text, "the screen knows")
         await replay.press("]")
         assert replay.step > step
+
+
+# -- all that needs nothing but one tape which is open
+
+
+CHECKS = (
+    each_pane_shows_what_was_known_at_that_moment,
+    the_position_names_state_and_held_text,
+    go_to_a_byte_lights_it,
+    go_to_nowhere_says_what_is_possible,
+    to_the_selected_row,
+    a_step_stops_playing,
+    a_click_on_the_bar_goes_there,
+    running_to_a_breakpoint,
+    playing_stops_at_a_breakpoint,
+    a_breakpoint_that_cannot_be_read,
+    every_action_has_a_key_a_tooltip_and_a_place_in_the_palette,
+    help_is_about_replay,
+    nothing_is_written_beside_a_sample,
+)
+
+
+async def test_what_can_be_done_with_a_tape():
+    """One application for all: to start it takes longer than most of the checks."""
+    async with replaying(SAMPLE) as replay:
+        for check in CHECKS:
+            await replay.anew()
+            await check(replay)
+    assert not SAMPLE.with_name(f"{SAMPLE.name}.marks.json").exists()

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from textual.widgets import Input
 
-from tests.support.replays import replaying, tape
+from tests.support.replays import Replayer, replaying, tape
 from tests.support.streams import chunk
-from tests.support.tiers import only_exhaustive
+from tests.support.tiers import exhaustive, only_exhaustive
 from workbench.analysis.variants.changes import Cut, Split, Switch
 from workbench.files import samples_dir
 from workbench.replay.lines import MemoryTape
@@ -163,11 +163,10 @@ async def test_the_verdict_is_about_all_of_a_tape_without_an_end(
 # -- keys that come early
 
 
-async def test_changes_one_right_after_the_other():
-    async with replaying(SAMPLE) as replay:
-        await replay.pilot.press("]", "J", "J", "J")
-        await replay.replay()
-        assert replay.player.reads == 13
+async def changes_one_right_after_the_other(replay: Replayer) -> None:
+    await replay.pilot.press("]", "J", "J", "J")
+    await replay.replay()
+    assert replay.player.reads == 13
 
 
 @pytest.mark.exhaustive  # quick: another tape while a change is tried
@@ -219,22 +218,25 @@ async def test_a_key_stops_a_run(monkeypatch: pytest.MonkeyPatch, key: str):
 LOOKING = ["m", "b", ":", "/", "M", "enter", "w", "t", "?", "down", "v", "o"]
 
 
-@pytest.mark.parametrize("key", only_exhaustive(LOOKING, quick=["m", "w"]))
-async def test_what_one_looks_at_does_not_play_on(key: str):
+async def test_what_one_looks_at_does_not_play_on():
     async with replaying(SAMPLE) as replay:
-        await replay.press("5", "]", "]", "right", "-", "-", "-", "space")
         screen = replay.screen
-        assert screen.model.playing
-        await replay.press(key)
-        assert not screen.model.playing
+        for key in LOOKING if exhaustive() else ("m", "w"):  # a line to type into, and another screen
+            await replay.press("5", "]", "]", "right", "-", "-", "-", "space")
+            assert screen.model.playing, key
+            await replay.press(key)
+            assert not screen.model.playing, key
+            await replay.press("escape")
+            if replay.app.screen is not screen:
+                replay.app.pop_screen()
+            await replay.anew()
 
 
-async def test_a_key_that_is_held_down_is_answered_once():
-    async with replaying(SAMPLE) as replay:
-        await replay.press(">", *["right"] * 5)
-        assert replay.told == "there is no transition after this step"
-        await replay.press("n")
-        assert replay.told.endswith("there is no finding after this step")
+async def a_key_that_is_held_down_is_answered_once(replay: Replayer) -> None:
+    await replay.press(">", *["right"] * 5)
+    assert replay.told == "there is no transition after this step"
+    await replay.press("n")
+    assert replay.told.endswith("there is no finding after this step")
 
 
 # -- what was open before
@@ -254,12 +256,11 @@ async def test_nothing_is_left_of_the_tape_before(tmp_path: Path, monkeypatch: p
         assert replay.screen.replay.message.rows == [] and "step 41" not in replay.text
 
 
-async def test_an_original_is_as_alive_as_it_was():
-    async with replaying(SAMPLE) as replay:
-        assert not replay.screen.view.tape.running
-        replay.screen.attempt([Cut(100)])
-        await replay.press("u")
-        assert not replay.screen.view.tape.running
+async def an_original_is_as_alive_as_it_was(replay: Replayer) -> None:
+    assert not replay.screen.view.tape.running
+    replay.screen.attempt([Cut(100)])
+    await replay.press("u")
+    assert not replay.screen.view.tape.running
 
 
 async def test_a_variant_of_a_tape_that_still_grows(tmp_path: Path):
@@ -322,13 +323,12 @@ async def test_no_rule_has_fired_before_the_start():
         assert replay.app.screen.step == -1
 
 
-async def test_a_click_on_the_words_goes_nowhere():
-    async with replaying(SAMPLE) as replay:
-        await replay.press("]")
-        step = replay.step
-        await replay.pilot.click(PositionBar, offset=(50, 0))
-        await replay.pilot.pause()
-        assert replay.step == step
+async def a_click_on_the_words_goes_nowhere(replay: Replayer) -> None:
+    await replay.press("]")
+    step = replay.step
+    await replay.pilot.click(PositionBar, offset=(50, 0))
+    await replay.pilot.pause()
+    assert replay.step == step
 
 
 @pytest.mark.exhaustive  # quick: the bytes of a step, below
@@ -344,13 +344,12 @@ async def test_an_opened_row_has_the_colours_of_the_theme():
         assert all(style.color != style.bgcolor for style in seen)
 
 
-async def test_the_bytes_of_a_step_are_lit_in_the_opened_row():
-    async with replaying(SAMPLE) as replay:
-        await replay.press(*["right"] * 8, "1")
-        pane = replay.pane(Pane.UPSTREAM)
-        pieces = [piece for line in range(pane.size.height) for piece in pane.render_line(line)]
-        seen = [piece.style for piece in pieces if "<path>" in piece.text and piece.style is not None]
-        assert [style.underline for style in seen] == [True, True], "in the row, and opened below it"
+async def the_bytes_of_a_step_are_lit_in_the_opened_row(replay: Replayer) -> None:
+    await replay.press(*["right"] * 8, "1")
+    pane = replay.pane(Pane.UPSTREAM)
+    pieces = [piece for line in range(pane.size.height) for piece in pane.render_line(line)]
+    seen = [piece.style for piece in pieces if "<path>" in piece.text and piece.style is not None]
+    assert [style.underline for style in seen] == [True, True], "in the row, and opened below it"
 
 
 @pytest.mark.exhaustive  # quick: test_replay: the position
@@ -375,12 +374,11 @@ async def test_a_byte_is_named_as_long_as_it_is_meant():
         assert "byte" not in replay.screen.replay.position.words
 
 
-async def test_reading_in_the_message_is_not_disturbed():
-    async with replaying(CALLS) as replay:
-        await replay.press(">", "4", "g")
-        assert replay.screen.replay.message.cursor == 0
-        await replay.press("+")
-        assert replay.screen.replay.message.cursor == 0
+async def reading_in_the_message_is_not_disturbed(replay: Replayer) -> None:
+    await replay.press(">", "4", "g")
+    assert replay.screen.replay.message.cursor == 0
+    await replay.press("+")
+    assert replay.screen.replay.message.cursor == 0
 
 
 @pytest.mark.exhaustive  # quick: test_replay: every part can be seen
@@ -396,8 +394,26 @@ async def test_the_message_is_never_lost(size: tuple[int, int]):
         assert message.region.area and replay.screen.focused is message
 
 
-async def test_a_single_byte_cannot_be_split():
-    async with replaying(SAMPLE) as replay:
-        replay.screen.attempt([Split(1)])
-        await replay.press("<", "]", "|")
-        assert "a single byte" in replay.told and not replay.prompt.display
+async def a_single_byte_cannot_be_split(replay: Replayer) -> None:
+    replay.screen.attempt([Split(1)])
+    await replay.press("<", "]", "|")
+    assert "a single byte" in replay.told and not replay.prompt.display
+
+
+CHECKS = (
+    (SAMPLE, changes_one_right_after_the_other),
+    (SAMPLE, a_key_that_is_held_down_is_answered_once),
+    (SAMPLE, an_original_is_as_alive_as_it_was),
+    (SAMPLE, a_click_on_the_words_goes_nowhere),
+    (SAMPLE, the_bytes_of_a_step_are_lit_in_the_opened_row),
+    (SAMPLE, a_single_byte_cannot_be_split),
+    (CALLS, reading_in_the_message_is_not_disturbed),
+)
+
+
+async def test_what_may_be_done_with_any_tape():
+    """One application for all: to start it takes longer than most of the checks."""
+    async with replaying(SAMPLE, CALLS) as replay:
+        for path, check in CHECKS:
+            await replay.anew([SAMPLE, CALLS].index(path))
+            await check(replay)

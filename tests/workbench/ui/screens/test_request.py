@@ -256,14 +256,18 @@ def test_mistakes_are_told_while_typing_and_nothing_is_sent():
 
 
 def test_without_a_proxy_it_says_so(tmp_path: Path):
-    async def look(library: Path | None, said: str) -> None:
-        async with shown(RequestScreen(player_of(), library)) as app:
-            await ready(app)
-            await app.press("e", "ctrl+s")
-            await app.until(lambda: app.sees(said), "the sentence")
+    async def look() -> None:
+        async with shown(RequestScreen(player_of(), None)) as app:
+            await says(app, "this tape is not in a library")
+            await app.show(RequestScreen(player_of(), tmp_path))
+            await says(app, "no proxy runs for this library")
 
-    run(look(tmp_path, "no proxy runs for this library"))
-    run(look(None, "this tape is not in a library"))
+    async def says(app: ViewApp, sentence: str) -> None:
+        await ready(app)
+        await app.press("e", "ctrl+s")
+        await app.until(lambda: app.sees(sentence), "the sentence")
+
+    run(look())
 
 
 @pytest.fixture(scope="module")

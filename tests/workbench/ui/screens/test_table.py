@@ -68,7 +68,7 @@ def test_the_current_rule_is_waited_for_while_the_table_is_laid_out():
     assert table.is_current(current)
 
 
-def test_only_rules_that_fired():
+def test_only_rules_that_fired_and_one_that_never_did():
     player = sample("roo-xml/good-read")
 
     async def look() -> None:
@@ -81,6 +81,11 @@ def test_only_rules_that_fired():
             assert all(document.count(rule) for rule in document.shown)
             await app.press("space")
             assert len(table.document) == every
+            await app.show(TableScreen(player, 0))
+            await app.press("slash", *"thought of call", "enter", "enter")
+            assert app.results == [], "it leads nowhere"
+            await app.press("q")
+            assert app.results == [None]
 
     run(look())
 
@@ -92,36 +97,26 @@ def test_to_the_next_use_of_a_rule_and_around_the_end(key: str):
     assert len(steps) > 2
     wanted = {"enter": steps[1:] + steps[:1], "backspace": steps[-1:] + steps[:-1]}[key]
 
-    async def look(step: int, to: int) -> None:
-        async with shown(TableScreen(player, step)) as app:
-            await app.press(key)
-            assert app.results == [to]
-
-    for step, to in zip(steps, wanted, strict=True):
-        run(look(step, to))
-
-
-def test_a_rule_that_never_fired_leads_nowhere():
-    player = sample("roo-xml/good-read")
-
     async def look() -> None:
-        async with shown(TableScreen(player, 0)) as app:
-            await app.press("slash", *"thought of call", "enter", "enter")
-            assert app.results == []
-            await app.press("q")
-            assert app.results == [None]
+        async with shown(TableScreen(player, steps[0])) as app:
+            for step, to in zip(steps, wanted, strict=True):
+                await app.show(TableScreen(player, step))
+                await app.press(key)
+                assert app.results == [to]
 
     run(look())
 
 
 def test_a_hostile_stream_and_a_dialect_that_does_not_exist():
-    async def look(player: Player) -> None:
-        async with shown(TableScreen(player, player.steps - 1)) as app:
-            assert app.seen
-            await app.press("a", "enter")
+    async def look() -> None:
+        hostile, unknown = hostile_player(), played(stream_of("x"), dialect="[/x]\x1b")
+        async with shown(TableScreen(hostile, hostile.steps - 1)) as app:
+            for player in (hostile, unknown):
+                await app.show(TableScreen(player, player.steps - 1))
+                assert app.seen
+                await app.press("a", "enter")
 
-    run(look(hostile_player()))
-    run(look(played(stream_of("x"), dialect="[/x]\x1b")))
+    run(look())
 
 
 def test_the_table_of_the_dialect_that_auto_chose():

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.replays import Replayer, replaying, tape
-from tests.support.tiers import only_exhaustive
 from workbench.files import samples_dir
 from workbench.replay.player import Pane
 from workbench.replay.sources import Compose
@@ -18,6 +17,9 @@ from workbench.ui.screens.edit import RewriteScreen
 from workbench.ui.screens.view import ListScreen
 
 SAMPLE = samples_dir() / "roo-xml" / "unclosed-parameter.jsonl"
+GOOD = samples_dir() / "roo-xml" / "good-read.jsonl"
+THOUGHTS = samples_dir() / "roo-xml" / "good-thinks-first.jsonl"
+PASSED_ON = samples_dir() / "passthrough" / "tools-but-passthrough.jsonl"
 CALL = ("read_file", '{"path":"src/main.py"}')
 
 
@@ -46,29 +48,27 @@ async def edit(replay: Replayer, text: str) -> None:
     await replay.replay()
 
 
-async def test_another_policy_shows_its_result_at_once():
-    async with replaying(SAMPLE) as replay:
-        await replay.press("n")
-        await switch(replay, "malformed", "repair")
-        assert replay.calls == [CALL]
-        assert "VARIANT malformed = repair" in replay.screen.replay.position.alarm
-        await replay.until(lambda: replay.pane(Pane.CLIENT).changed, "what changed is known")
-        changed = replay.pane(Pane.CLIENT).changed
-        assert changed is not None and changed.count == 3
-        assert "changed" in str(replay.pane(Pane.CLIENT).border_subtitle)
-        assert "±" in replay.text
-        await replay.press("u")
-        await replay.replay()
-        assert replay.calls == [] and replay.pane(Pane.CLIENT).changed is None
-        assert "VARIANT" not in replay.screen.replay.position.alarm
+async def another_policy_shows_its_result_at_once(replay: Replayer) -> None:
+    await replay.press("n")
+    await switch(replay, "malformed", "repair")
+    assert replay.calls == [CALL]
+    assert "VARIANT malformed = repair" in replay.screen.replay.position.alarm
+    await replay.until(lambda: replay.pane(Pane.CLIENT).changed, "what changed is known")
+    changed = replay.pane(Pane.CLIENT).changed
+    assert changed is not None and changed.count == 3
+    assert "changed" in str(replay.pane(Pane.CLIENT).border_subtitle)
+    assert "±" in replay.text
+    await replay.press("u")
+    await replay.replay()
+    assert replay.calls == [] and replay.pane(Pane.CLIENT).changed is None
+    assert "VARIANT" not in replay.screen.replay.position.alarm
 
 
-async def test_another_dialect():
-    async with replaying(samples_dir() / "passthrough" / "tools-but-passthrough.jsonl") as replay:
-        assert replay.calls == []
-        dialect = replay.player.dialect
-        await switch(replay, "dialect", "qwen3-coder")
-        assert replay.calls and replay.player.dialect == "qwen3-coder" != dialect
+async def another_dialect(replay: Replayer) -> None:
+    assert replay.calls == []
+    dialect = replay.player.dialect
+    await switch(replay, "dialect", "qwen3-coder")
+    assert replay.calls and replay.player.dialect == "qwen3-coder" != dialect
 
 
 @pytest.mark.exhaustive  # quick: another policy above
@@ -101,30 +101,28 @@ async def test_the_place_stays_the_same():
         assert replay.step == replay.player.steps - 1
 
 
-async def test_the_text_can_be_edited():
-    async with replaying(SAMPLE) as replay:
-        await replay.press("e")
-        screen = replay.app.screen
-        assert isinstance(screen, RewriteScreen)
-        old = screen.editor.text
-        assert "<path>src/main.py\n</read_file>" in old
-        await replay.press("escape")
-        await edit(replay, old.replace("main.py\n", "main.py</path>\n"))
-        assert replay.calls == [CALL]
-        assert replay.player.reads == 16, "all else stays as it was"
+async def the_text_can_be_edited(replay: Replayer) -> None:
+    await replay.press("e")
+    screen = replay.app.screen
+    assert isinstance(screen, RewriteScreen)
+    old = screen.editor.text
+    assert "<path>src/main.py\n</read_file>" in old
+    await replay.press("escape")
+    await edit(replay, old.replace("main.py\n", "main.py</path>\n"))
+    assert replay.calls == [CALL]
+    assert replay.player.reads == 16, "all else stays as it was"
 
 
-async def test_an_edit_that_is_not_played_is_asked_about():
-    async with replaying(SAMPLE) as replay:
-        await replay.press("e")
-        screen = replay.app.screen
-        assert isinstance(screen, RewriteScreen)
-        screen.editor.text = "other"
-        await replay.press("escape")
-        assert replay.app.screen is screen and "escape once more" in replay.text
-        await replay.press("escape")
-        await replay.replay()
-        assert not replay.screen.model.is_variant
+async def an_edit_that_is_not_played_is_asked_about(replay: Replayer) -> None:
+    await replay.press("e")
+    screen = replay.app.screen
+    assert isinstance(screen, RewriteScreen)
+    screen.editor.text = "other"
+    await replay.press("escape")
+    assert replay.app.screen is screen and "escape once more" in replay.text
+    await replay.press("escape")
+    await replay.replay()
+    assert not replay.screen.model.is_variant
 
 
 ODD = "a\r\nb\u2028c\x85d\x0be\rf\tg"
@@ -147,37 +145,35 @@ async def test_line_ends_that_the_editor_does_not_know_survive(tmp_path: Path):
         assert len(replay.screen.model.changes) == 1, "and nothing else changed"
 
 
-async def test_one_of_several_texts():
-    async with replaying(samples_dir() / "roo-xml" / "good-thinks-first.jsonl") as replay:
-        await replay.press("e")
-        await choose(replay, "reasoning")
-        screen = replay.app.screen
-        assert isinstance(screen, RewriteScreen)
-        screen.editor.text = "No thoughts."
-        await replay.press("ctrl+s")
-        await replay.replay()
-        message = replay.message
-        assert "No thoughts." in str(message.get("reasoning_content") or message.get("reasoning"))
+async def one_of_several_texts(replay: Replayer) -> None:
+    await replay.press("e")
+    await choose(replay, "reasoning")
+    screen = replay.app.screen
+    assert isinstance(screen, RewriteScreen)
+    screen.editor.text = "No thoughts."
+    await replay.press("ctrl+s")
+    await replay.replay()
+    message = replay.message
+    assert "No thoughts." in str(message.get("reasoning_content") or message.get("reasoning"))
 
 
-async def test_the_stream_can_be_cut_here():
-    async with replaying(samples_dir() / "roo-xml" / "good-read.jsonl") as replay:
-        assert replay.calls
-        await replay.press("b")
-        await replay.type("machine:src/")
-        await replay.press("c")
-        await replay.until(lambda: replay.screen.model.reason, "the value")
-        event = replay.item().event
-        await replay.press("!")
-        await replay.replay()
-        assert replay.calls == []
-        assert [finding.code for finding in replay.player.findings] == ["truncated-call"]
-        assert replay.player.event(event) is not None and replay.player.event(event + 1) is None
+async def the_stream_can_be_cut_here(replay: Replayer) -> None:
+    assert replay.calls
+    await replay.press("b")
+    await replay.type("machine:src/")
+    await replay.press("c")
+    await replay.until(lambda: replay.screen.model.reason, "the value")
+    event = replay.item().event
+    await replay.press("!")
+    await replay.replay()
+    assert replay.calls == []
+    assert [finding.code for finding in replay.player.findings] == ["truncated-call"]
+    assert replay.player.event(event) is not None and replay.player.event(event + 1) is None
 
 
 @pytest.mark.exhaustive  # quick: the stream can be cut here
 async def test_it_can_be_cut_at_the_very_byte():
-    async with replaying(samples_dir() / "roo-xml" / "good-read.jsonl") as replay:
+    async with replaying(GOOD) as replay:
         at = bytes(replay.player.data).index(b"src/") + 3
         await replay.press(":")
         await replay.type(f"@{at}")
@@ -186,23 +182,22 @@ async def test_it_can_be_cut_at_the_very_byte():
         assert bytes(replay.player.data).endswith(b"src/")
 
 
-async def test_reads_can_be_joined_and_split():
-    async with replaying(SAMPLE) as replay:
-        data, whole = bytes(replay.player.data), replay.player.completion
-        await replay.press("]", "J")
-        await replay.replay()
-        assert replay.player.reads == 15 and bytes(replay.player.data) == data
-        await replay.press("<", "]", "|")
-        await replay.press("enter")
-        await replay.replay()
-        await replay.until(lambda: len(replay.screen.model.changes) == 2, "both changes")
-        assert replay.player.reads == 16 and bytes(replay.player.data) == data
-        assert replay.player.completion == whole, "cuts do not matter"
-        await replay.press("u", "u")
-        await replay.replay()
-        assert not replay.screen.model.is_variant and replay.player.reads == 16
-        await replay.press("u")
-        assert "nothing has been changed" in replay.told
+async def reads_can_be_joined_and_split(replay: Replayer) -> None:
+    data, whole = bytes(replay.player.data), replay.player.completion
+    await replay.press("]", "J")
+    await replay.replay()
+    assert replay.player.reads == 15 and bytes(replay.player.data) == data
+    await replay.press("<", "]", "|")
+    await replay.press("enter")
+    await replay.replay()
+    await replay.until(lambda: len(replay.screen.model.changes) == 2, "both changes")
+    assert replay.player.reads == 16 and bytes(replay.player.data) == data
+    assert replay.player.completion == whole, "cuts do not matter"
+    await replay.press("u", "u")
+    await replay.replay()
+    assert not replay.screen.model.is_variant and replay.player.reads == 16
+    await replay.press("u")
+    assert "nothing has been changed" in replay.told
 
 
 @pytest.mark.exhaustive  # quick: reads can be joined and split
@@ -216,14 +211,13 @@ async def test_a_split_at_the_byte_one_went_to():
         assert replay.player.reads == 17 and at in replay.player.starts
 
 
-async def test_a_split_that_cannot_be():
-    async with replaying(SAMPLE) as replay:
-        await replay.press("]", "|")
-        await replay.type("x")
-        assert "a byte is a number" in replay.text
-        await replay.type("0")
-        await replay.until(lambda: replay.told, "it says why not")
-        assert not replay.screen.model.is_variant
+async def a_split_that_cannot_be(replay: Replayer) -> None:
+    await replay.press("]", "|")
+    await replay.type("x")
+    assert "a byte is a number" in replay.text
+    await replay.type("0")
+    await replay.until(lambda: replay.told, "it says why not")
+    assert not replay.screen.model.is_variant
 
 
 async def test_a_variant_is_saved_as_a_tape_of_its_own(tmp_path: Path):
@@ -245,42 +239,39 @@ async def test_a_variant_is_saved_as_a_tape_of_its_own(tmp_path: Path):
         assert replay.calls == [CALL]
 
 
-async def test_why_and_the_change_that_helps():
-    async with replaying(SAMPLE) as replay:
-        await replay.press("n", "w")
-        assert isinstance(replay.app.screen, WhyScreen)
-        assert (
-            "<path> is never closed; with </path> before </read_file> this is a call to read_file"
-            in replay.text
-        )
-        await replay.press("1")
-        await replay.replay()
-        assert replay.calls == [CALL]
-        await replay.press("u")
-        await replay.replay()
-        await replay.press("n", "w", "2")
-        await replay.replay()
-        assert replay.calls == [CALL]
-        assert "malformed = repair" in replay.screen.replay.position.alarm
+async def why_and_the_change_that_helps(replay: Replayer) -> None:
+    await replay.press("n", "w")
+    assert isinstance(replay.app.screen, WhyScreen)
+    assert (
+        "<path> is never closed; with </path> before </read_file> this is a call to read_file" in replay.text
+    )
+    await replay.press("1")
+    await replay.replay()
+    assert replay.calls == [CALL]
+    await replay.press("u")
+    await replay.replay()
+    await replay.press("n", "w", "2")
+    await replay.replay()
+    assert replay.calls == [CALL]
+    assert "malformed = repair" in replay.screen.replay.position.alarm
 
 
-async def test_why_of_a_byte():
-    async with replaying(SAMPLE) as replay:
-        at = bytes(replay.player.data).index(b"main.")
-        await replay.press(":")
-        await replay.type(f"@{at}")
-        await replay.press("w")
-        assert isinstance(replay.app.screen, WhyScreen)
-        assert f"{at:,}" in replay.text or str(at) in replay.text
-        await replay.press("escape")
-        await replay.replay()
+async def why_of_a_byte(replay: Replayer) -> None:
+    at = bytes(replay.player.data).index(b"main.")
+    await replay.press(":")
+    await replay.type(f"@{at}")
+    await replay.press("w")
+    assert isinstance(replay.app.screen, WhyScreen)
+    assert f"{at:,}" in replay.text or str(at) in replay.text
+    await replay.press("escape")
+    await replay.replay()
 
 
-@pytest.mark.parametrize("key", only_exhaustive(["1", "2", "3"], quick=["2"]))
-async def test_why_of_a_row_in_every_pane(key: str):
-    async with replaying(SAMPLE) as replay:
+async def why_of_a_row_in_every_pane(replay: Replayer) -> None:
+    for key in ("1", "2", "3"):
         await replay.press(">", key, "w")
-        assert isinstance(replay.app.screen, WhyScreen) and replay.app.screen.why.sentences
+        assert isinstance(replay.app.screen, WhyScreen) and replay.app.screen.why.sentences, key
+        await replay.press("escape")
 
 
 async def test_a_pasted_text_is_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -341,3 +332,30 @@ async def test_a_pasted_text_is_asked_about_and_can_be_kept(tmp_path: Path, monk
         await replay.press("q")
         await replay.until(lambda: not replay.app.is_running, "the end")
     assert [b"Look" in file.read_bytes() for file in tmp_path.iterdir()] == [True]
+
+
+# -- all that needs nothing but one of the samples
+
+
+CHECKS = (
+    (SAMPLE, another_policy_shows_its_result_at_once),
+    (SAMPLE, the_text_can_be_edited),
+    (SAMPLE, an_edit_that_is_not_played_is_asked_about),
+    (SAMPLE, reads_can_be_joined_and_split),
+    (SAMPLE, a_split_that_cannot_be),
+    (SAMPLE, why_and_the_change_that_helps),
+    (SAMPLE, why_of_a_byte),
+    (SAMPLE, why_of_a_row_in_every_pane),
+    (GOOD, the_stream_can_be_cut_here),
+    (THOUGHTS, one_of_several_texts),
+    (PASSED_ON, another_dialect),
+)
+
+
+async def test_changes_of_a_tape():
+    """One application for all: to start it takes longer than most of the checks."""
+    files = SAMPLE, GOOD, THOUGHTS, PASSED_ON
+    async with replaying(*files) as replay:
+        for path, check in CHECKS:
+            await replay.anew(files.index(path))
+            await check(replay)

@@ -10,6 +10,7 @@ from tests.support.live import driving
 from tests.support.replays import Replayer, replaying
 from tests.support.streams import sse
 from tests.support.tapes import TOOLS
+from tests.support.tiers import only_exhaustive
 from tests.support.views import write_tape
 from transformer.records import Delta, Transition
 from workbench.library.index import rebuild
@@ -196,7 +197,7 @@ async def test_live_it_is_the_same_and_the_habit_goes_along_into_the_replay(tmp_
         assert first.scroll.shared
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 30)])
+@pytest.mark.parametrize("size", only_exhaustive([(80, 24), (120, 30)], quick=[(80, 24)]))
 async def test_strange_text_fills_its_line_and_no_more(tmp_path: Path, size: tuple[int, int]):
     reads = [*STRANGE, b"".join(STRANGE), *STRANGE * 3, *CALL]
     async with replaying(tape(tmp_path, reads), size=size) as replay:

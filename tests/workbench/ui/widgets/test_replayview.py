@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from rich.style import Style
 
+from tests.support.project import SAMPLES
 from tests.support.samples import some_samples
 from workbench.replay.lines import MemoryTape, Tail
 from workbench.replay.player import Player
@@ -97,9 +98,18 @@ def test_at_a_step_nothing_is_known_that_came_later(path: Path):
     assert growing.steps == steps
 
 
+@pytest.mark.exhaustive  # quick: one sample, below
 @some_samples(1)
 def test_a_fresh_run_over_the_first_steps_is_in_the_same_state(path: Path):
-    """The same with a new player for every prefix, so that nothing at all is carried over."""
+    check_fresh_runs(path)
+
+
+def test_a_fresh_run_over_the_first_steps_of_one_sample_is_in_the_same_state():
+    check_fresh_runs(SAMPLES / "roo-xml" / "unclosed-parameter.jsonl")
+
+
+def check_fresh_runs(path: Path) -> None:
+    """The same as above with a new player for every prefix, so that nothing at all is carried over."""
     tape = read_tape(path)
     whole = Shown(played(list(tape.lines), tape.header))
     for fresh, step in prefixes(tape):
