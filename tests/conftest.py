@@ -38,6 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Many tests start the program: without compiled files each of them would compile all of it again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+    gc.disable()  # until all is collected: what is imported stays, and there is much of it
     config.addinivalue_line("markers", "exhaustive: a test that runs with --exhaustive only")
     exhaustive = bool(config.getoption("--exhaustive"))
     tiers.choose(exhaustive)
@@ -65,6 +66,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
