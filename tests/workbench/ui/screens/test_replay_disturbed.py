@@ -98,7 +98,7 @@ async def test_whoever_moves_meanwhile_stays_there(long: Path):
         assert replay.step == -1
 
 
-@pytest.mark.exhaustive  # quick: test_whatif: the place stays the same
+@pytest.mark.exhaustive  # quick: test_whatif has it for a tape that is read at once
 @pytest.mark.parametrize("place", ["end", "read 4000"])
 async def test_a_long_variant_is_shown_at_the_same_place(long: Path, place: str):
     async with replaying(long) as replay:
@@ -307,13 +307,11 @@ async def test_reads_of_the_same_time_are_told_apart(tmp_path: Path):
 # -- where one is
 
 
-@pytest.mark.exhaustive  # quick: a place far behind, above
-async def test_a_row_that_is_still_to_come_is_gone_to():
-    async with replaying(SAMPLE) as replay:
-        await replay.press("right", "enter", "right", "right", "escape")
-        await replay.replay()
-        assert replay.pane(Pane.MACHINE).cursor == 2
-        assert replay.step == replay.player.rows(Pane.MACHINE).steps[2]
+async def a_row_that_is_still_to_come_is_gone_to(replay: Replayer) -> None:
+    await replay.press("right", "enter", "right", "right", "escape")
+    await replay.replay()
+    assert replay.pane(Pane.MACHINE).cursor == 2
+    assert replay.step == replay.player.rows(Pane.MACHINE).steps[2]
 
 
 async def test_no_rule_has_fired_before_the_start():
@@ -331,17 +329,15 @@ async def a_click_on_the_words_goes_nowhere(replay: Replayer) -> None:
     assert replay.step == step
 
 
-@pytest.mark.exhaustive  # quick: the bytes of a step, below
-async def test_an_opened_row_has_the_colours_of_the_theme():
-    async with replaying(SAMPLE) as replay:
-        await replay.press(*["right"] * 8, "1")
-        pane = replay.pane(Pane.UPSTREAM)
-        replay.app.theme = "textual-light"
-        await replay.press()
-        pieces = [piece for line in range(pane.size.height) for piece in pane.render_line(line)]
-        seen = [piece.style for piece in pieces if "<path>" in piece.text and piece.style is not None]
-        assert len(seen) == 2, "in the row, and opened below it"
-        assert all(style.color != style.bgcolor for style in seen)
+async def an_opened_row_has_the_colours_of_the_theme(replay: Replayer) -> None:
+    await replay.press(*["right"] * 8, "1")
+    pane = replay.pane(Pane.UPSTREAM)
+    replay.app.theme = "textual-light"
+    await replay.press()
+    pieces = [piece for line in range(pane.size.height) for piece in pane.render_line(line)]
+    seen = [piece.style for piece in pieces if "<path>" in piece.text and piece.style is not None]
+    assert len(seen) == 2, "in the row, and opened below it"
+    assert all(style.color != style.bgcolor for style in seen)
 
 
 async def the_bytes_of_a_step_are_lit_in_the_opened_row(replay: Replayer) -> None:
@@ -364,14 +360,12 @@ async def test_where_we_are_is_seen_whatever_else_is_said():
         assert f"step {replay.step + 1} of" in line and "VARIANT malformed = repair" in line
 
 
-@pytest.mark.exhaustive  # quick: test_replay: to a byte
-async def test_a_byte_is_named_as_long_as_it_is_meant():
-    async with replaying(SAMPLE) as replay:
-        await replay.press(":")
-        await replay.type("@1500")
-        assert "byte 1,500" in replay.screen.replay.position.words
-        await replay.press("up")
-        assert "byte" not in replay.screen.replay.position.words
+async def a_byte_is_named_as_long_as_it_is_meant(replay: Replayer) -> None:
+    await replay.press(":")
+    await replay.type("@1500")
+    assert "byte 1,500" in replay.screen.replay.position.words
+    await replay.press("up")
+    assert "byte" not in replay.screen.replay.position.words
 
 
 async def reading_in_the_message_is_not_disturbed(replay: Replayer) -> None:
@@ -407,7 +401,10 @@ CHECKS = (
     (SAMPLE, a_click_on_the_words_goes_nowhere),
     (SAMPLE, the_bytes_of_a_step_are_lit_in_the_opened_row),
     (SAMPLE, a_single_byte_cannot_be_split),
+    (SAMPLE, a_byte_is_named_as_long_as_it_is_meant),
+    (SAMPLE, a_row_that_is_still_to_come_is_gone_to),
     (CALLS, reading_in_the_message_is_not_disturbed),
+    (SAMPLE, an_opened_row_has_the_colours_of_the_theme),
 )
 
 

@@ -201,14 +201,12 @@ async def each_view_opens_and_closes(driver: Driver) -> None:
         await driver.until(lambda: isinstance(driver.app.screen, StreamScreen), "back")
 
 
-@pytest.mark.exhaustive  # quick: test_table: to the next use of a rule
-async def test_a_rule_of_the_table_leads_to_its_row(library: Path):
-    async with driving(library) as driver:
-        await driver.press("2", "G", "t")
-        await driver.until(lambda: type(driver.app.screen).__name__ == "TableScreen", "the table")
-        await driver.press("enter")
-        await driver.until(lambda: isinstance(driver.app.screen, StreamScreen), "back")
-        assert driver.screen.focused is driver.pane(Pane.MACHINE)
+async def a_rule_of_the_table_leads_to_its_row(driver: Driver) -> None:
+    await driver.press("2", "G", "t")
+    await driver.until(lambda: type(driver.app.screen).__name__ == "TableScreen", "the table")
+    await driver.press("enter")
+    await driver.until(lambda: isinstance(driver.app.screen, StreamScreen), "back")
+    assert driver.screen.focused is driver.pane(Pane.MACHINE)
 
 
 async def one_key_opens_the_replay_at_the_selected_row(driver: Driver) -> None:
@@ -274,6 +272,7 @@ CHECKS = (
     exact_shows_the_framing,
     the_clipboard_gets_the_row,
     each_view_opens_and_closes,
+    a_rule_of_the_table_leads_to_its_row,
     one_key_opens_the_replay_at_the_selected_row,
     a_filter_and_a_wrong_one,
 )

@@ -11,7 +11,7 @@ from rich.style import Style
 from textual import events
 
 from tests.support.libraries import make_library
-from tests.support.live import SAMPLES, driving
+from tests.support.live import SAMPLES, Driver, driving
 from workbench.demo.launch import Tips
 from workbench.files import samples_dir
 from workbench.library.index import rebuild
@@ -41,23 +41,22 @@ def add(tape: Path, *lines: bytes) -> None:
         file.writelines(lines)
 
 
-async def test_an_empty_list_takes_every_key(library: Path):
-    async with driving(library) as driver:
-        await driver.press("f", *"model:nobody", "enter")
-        await driver.until(lambda: not driver.list.entries, "nothing fits")
-        assert "no exchange fits" in driver.text(driver.list)
-        await driver.press("j", "k", "g", "G", "pagedown", "pageup", "y", "s", "n", "v", "0", "j")
-        assert isinstance(driver.app.screen, StreamScreen)
+async def an_empty_list_takes_every_key(driver: Driver) -> None:
+    await driver.press("f")
+    await driver.type("model:nobody")
+    await driver.until(lambda: not driver.list.entries, "nothing fits")
+    assert "no exchange fits" in driver.text(driver.list)
+    await driver.press("j", "k", "g", "G", "pagedown", "pageup", "y", "s", "n", "v", "0", "j")
+    assert isinstance(driver.app.screen, StreamScreen)
 
 
-async def test_keys_in_a_hurry_reach_the_part_that_was_chosen(library: Path):
-    async with driving(library) as driver:
-        await driver.press("1", "G")
-        machine = driver.pane(Pane.MACHINE)
-        for event in (events.Key("2", "2"), events.Key("g", "g")):
-            driver.app.post_message(event)  # both are in the queue before one is worked on
-        await driver.until(lambda: machine.cursor == 0, "g is for the machine pane")
-        assert driver.screen.focused is machine and not machine.follow
+async def keys_in_a_hurry_reach_the_part_that_was_chosen(driver: Driver) -> None:
+    await driver.press("1", "G")
+    machine = driver.pane(Pane.MACHINE)
+    for event in (events.Key("2", "2"), events.Key("g", "g")):
+        driver.app.post_message(event)  # both are in the queue before one is worked on
+    await driver.until(lambda: machine.cursor == 0, "g is for the machine pane")
+    assert driver.screen.focused is machine and not machine.follow
 
 
 async def test_enter_in_the_list_goes_into_the_exchange(library: Path):
@@ -136,29 +135,25 @@ async def test_what_was_lit_goes_out_when_the_cursor_follows(library: Path):
         assert not upstream.highlighted
 
 
-@pytest.mark.exhaustive  # quick: test_stream: search in a pane
-async def test_n_and_search_begin_again_at_the_top(library: Path):
-    async with driving(library) as driver:
-        assert driver.list.choose("tapes/2026-11-16/000099-roo-xml-unclosed-call.jsonl")
-        await driver.until(lambda: driver.screen.player and driver.screen.player.findings, "its findings")
-        machine = driver.pane(Pane.MACHINE)
-        await driver.press("2", "G", "n")
-        first = machine.cursor
-        await driver.press("G", "slash", *"<path>", "enter")
-        await driver.until(lambda: "<path>" in machine.text(machine.cursor), "a match above")
-        assert machine.cursor < first or first == 0
+async def n_and_search_begin_again_at_the_top(driver: Driver) -> None:
+    assert driver.list.choose("tapes/2026-11-16/000099-roo-xml-unclosed-call.jsonl")
+    await driver.until(lambda: driver.screen.player and driver.screen.player.findings, "its findings")
+    machine = driver.pane(Pane.MACHINE)
+    await driver.press("2", "G", "n")
+    first = machine.cursor
+    await driver.press("G", "slash", *"<path>", "enter")
+    await driver.until(lambda: "<path>" in machine.text(machine.cursor), "a match above")
+    assert machine.cursor < first or first == 0
 
 
-@pytest.mark.exhaustive  # quick: test_stream: a filter and a wrong one
-async def test_escape_closes_the_prompt_and_goes_back(library: Path):
-    async with driving(library) as driver:
-        prompt = driver.screen.query_one("#prompt")
-        await driver.press("3", "f", "escape")
-        assert not prompt.display and driver.screen.focused is driver.pane(Pane.CLIENT)
-        await driver.press("f")
-        driver.screen.set_focus(driver.pane(Pane.UPSTREAM))  # a click beside it
-        await driver.press("escape")
-        assert not prompt.display
+async def escape_closes_the_prompt_and_goes_back(driver: Driver) -> None:
+    prompt = driver.screen.query_one("#prompt")
+    await driver.press("3", "f", "escape")
+    assert not prompt.display and driver.screen.focused is driver.pane(Pane.CLIENT)
+    await driver.press("f")
+    driver.screen.set_focus(driver.pane(Pane.UPSTREAM))  # a click beside it
+    await driver.press("escape")
+    assert not prompt.display
 
 
 @pytest.mark.exhaustive  # quick: test_stream: search in a pane
@@ -225,19 +220,18 @@ def test_only_a_stream_that_runs_holds_anything_back(library: Path, running: boo
     assert ("HELD BACK" in alarm(tail.player, None, running, idle=3600)) is running
 
 
-async def test_selected_text_is_copied_until_the_cursor_moves(library: Path):
-    async with driving(library) as driver:
-        await driver.press("2", "g")
-        machine = driver.pane(Pane.MACHINE)
-        last = machine.size.height - 2
-        await driver.pilot.mouse_down(machine, offset=(1, 1))
-        await driver.pilot.hover(machine, offset=(20, last))
-        await driver.pilot.mouse_up(machine, offset=(20, last))
-        await driver.press("y")
-        lines = driver.app.clipboard.splitlines()
-        assert len(lines) > 3 and not any(line.endswith(" ") for line in lines)
-        await driver.press("j", "y")
-        assert driver.app.clipboard == machine.copied(1)
+async def selected_text_is_copied_until_the_cursor_moves(driver: Driver) -> None:
+    await driver.press("2", "g")
+    machine = driver.pane(Pane.MACHINE)
+    last = machine.size.height - 2
+    await driver.pilot.mouse_down(machine, offset=(1, 1))
+    await driver.pilot.hover(machine, offset=(20, last))
+    await driver.pilot.mouse_up(machine, offset=(20, last))
+    await driver.press("y")
+    lines = driver.app.clipboard.splitlines()
+    assert len(lines) > 3 and not any(line.endswith(" ") for line in lines)
+    await driver.press("j", "y")
+    assert driver.app.clipboard == machine.copied(1)
 
 
 async def test_the_rail_begins_where_the_call_does(tmp_path: Path):
@@ -255,15 +249,14 @@ async def test_the_rail_begins_where_the_call_does(tmp_path: Path):
         assert len(marker) == 4 and set(marker.values()) == {" 1▌"}, rails
 
 
-async def test_the_guide_notices_a_step(library: Path):
-    async with driving(library) as driver:
-        tips = Tips()
-        driver.screen.guide(tips)
-        await driver.press("v")
-        assert "Step with the arrows" in tips.line
-        await driver.press("up")
-        await driver.until(lambda: "Lit rows belong together" in tips.line, "the next tip")
-        assert "Step with the arrows" not in tips.line
+async def the_guide_notices_a_step(driver: Driver) -> None:
+    tips = Tips()
+    driver.screen.guide(tips)
+    await driver.press("v")
+    assert "Step with the arrows" in tips.line
+    await driver.press("up")
+    await driver.until(lambda: "Lit rows belong together" in tips.line, "the next tip")
+    assert "Step with the arrows" not in tips.line
 
 
 def test_a_megabyte_is_not_measured_to_show_some_lines():
@@ -284,3 +277,21 @@ def test_text_that_flows_is_not_held_back(library: Path):
     assert tail.player is not None
     held = tail.player.held_at(tail.player.steps - 1)
     assert held is not None and (held.characters, held.since) == (1, 20.0)
+
+
+CHECKS = (
+    keys_in_a_hurry_reach_the_part_that_was_chosen,
+    n_and_search_begin_again_at_the_top,
+    escape_closes_the_prompt_and_goes_back,
+    selected_text_is_copied_until_the_cursor_moves,
+    the_guide_notices_a_step,
+    an_empty_list_takes_every_key,
+)
+
+
+async def test_keys_where_the_library_stays_as_it_is(library: Path):
+    """One application for all: to start it takes longer than most of the checks."""
+    async with driving(library) as driver:
+        for check in CHECKS:
+            await driver.anew()
+            await check(driver)
