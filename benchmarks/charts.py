@@ -221,7 +221,7 @@ def _size(value: float) -> str:
     """1 000 as 1k: the names of sizes are to fit beside each other."""
     for factor, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= factor:
-            return f"{value / factor:g}{letter}"
+            return f"{value / factor:.3g}{letter}"
     return f"{value:g}"
 
 

@@ -7,7 +7,7 @@ Tapes of 1 000, 10 000 and 100 000 reads (prose, calls, some malformed, with wha
 judged. Beside the whole stand its parts by themselves: the conformance of all events, as it is looked at
 where nothing is converted; the comparison; the verdict with its proof. The measure is reading and converting
 the same tape with the records that the proxy keeps, in the same round. An explanation is made for one row at
-a time, and flat where nothing went wrong; that of a malformed call tries the text from there on, and is only
+a time, when somebody presses a key; that of a malformed call tries what would have made it one, and is only
 told. The list's verdicts are made from the index, of as many exchanges as the tapes have reads. All of it in
 processor time. Growth is the cost of a read in the longest tape beside that in the shortest.
 """
@@ -47,6 +47,7 @@ LISTED, EXPLAINED, MENDED = "verdicts of a list", "explanation of a row", "expla
 ROWS = 120  # explained
 MOST_COST = 8.0  # times reading and converting, for the whole check
 MOST_GROWTH = 1.3
+MOST_WAIT = 50.0  # ms: somebody has pressed a key
 _FOREVER = 1e9
 
 
@@ -210,8 +211,8 @@ def reported(tapes: Sequence[Checked], found: Sequence[Found]) -> Report:
     report.add(WHOLE, ratio(last[WHOLE], last[BASE]), f"× {BASE}", goal=MOST_COST)
     for name in (BASE, WHOLE, *PARTS, LISTED):
         report.add(f"{name}: growth", _growth(name, tapes, found), "×", goal=MOST_GROWTH)
-    grown = ratio(last[EXPLAINED], found[0][EXPLAINED])
-    report.add(f"{EXPLAINED}: growth", grown, "×", goal=MOST_GROWTH)
+    report.add(EXPLAINED, median(last[EXPLAINED]) * 1000, "ms CPU", goal=MOST_WAIT)
+    report.add(MENDED, median(last[MENDED]) * 1000, "ms CPU")
     parts = {name: ratio(last[name], last[BASE]) for name in (BASE, WHOLE, *PARTS)}
     report.charts.append(Bars(f"A tape of {size}", f"× {BASE}", parts, MOST_COST, marked=WHOLE))
     lines = {
@@ -224,10 +225,12 @@ def reported(tapes: Sequence[Checked], found: Sequence[Found]) -> Report:
         Lines("Verdicts of a list", "exchanges", "µs CPU for an exchange", {LISTED: listed},
               listed[0][1] * MOST_GROWTH)
     )  # fmt: skip
-    explained = [(tape.reads, median(one[EXPLAINED]) * 1e6) for tape, one in zip(tapes, found, strict=True)]
+    explained = {
+        name: [(tape.reads, median(one[name]) * 1000) for tape, one in zip(tapes, found, strict=True)]
+        for name in (EXPLAINED, MENDED)
+    }
     report.charts.append(
-        Lines("Explanation of a row", "reads of its tape", "µs CPU for a row", {EXPLAINED: explained},
-              explained[0][1] * MOST_GROWTH)
+        Lines("Explanations", "reads of the tape", "ms CPU", explained)
     )  # fmt: skip
     report.data = {
         f"{tape.reads}": {"megabytes": tape.megabytes, "seconds": {name: list(v) for name, v in one.items()}}

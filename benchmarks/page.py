@@ -74,12 +74,12 @@ def _results(results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
 
 def circumstances(report: Report) -> str:
     known = report.circumstances
-    rounds = f"{known['rounds']} rounds, " if known["rounds"] else ""
+    rounds = f"rounds: {known['rounds']}, " if known["rounds"] else ""
     told = (
-        f"*{rounds}{known['when'][:10]}, commit {known['commit']}, Python {known['python']}, "
+        f"*Measured {known['when'][:10]}, {rounds}commit {known['commit']}, Python {known['python']}, "
         f"{known['cores']} cores ({known['processor']}), load before {known['load before']}.*"
     )
-    quick = "**A quick run on a busy machine: these numbers only show that the program works.** "
+    quick = "**A quick run: these numbers only show that the program works.** "
     return f"{quick if known['quick'] else ''}{told}"
 
 
@@ -95,7 +95,7 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]] | Iterator[Seque
 def before_and_after(reports: Mapping[str, Report]) -> Report:
     then, now = json.loads(BEFORE.read_text(encoding="utf-8"))["relays"][OURS], _now(reports)
     report = Report("The proxy before and after, as ratio to a relay that only copies bytes")
-    for goal in _goals(reports):
+    for goal in _goals():
         values = {"before": then[goal.name]} | ({"now": now[goal.name]} if goal.name in now else {})
         marked = "now" if "now" in values else "before"
         report.charts.append(Bars(goal.name, goal.unit, values, goal.goal, goal.more, marked))
@@ -115,13 +115,14 @@ def _comparison(what: str, reports: Mapping[str, Report]) -> str:
             goal_words(goal),
             *(number(then[name][goal.name]) for name in then if name != OURS),
         )
-        for goal in _goals(reports)
+        for goal in _goals()
     ]
     others = [f"{name}, before" for name in then if name != OURS]
-    return markdown(("", "before", "now", "goal", *others), rows)
+    told = f"\n\n{circumstances(reports['proxy'])}" if now else ""
+    return markdown(("", "before", "now", "goal", *others), rows) + told
 
 
-def _goals(reports: Mapping[str, Report]) -> list[Result]:
+def _goals() -> list[Result]:
     known = json.loads(BEFORE.read_text(encoding="utf-8"))
     return [Result(value=0, **one) for one in known["goals"]]
 

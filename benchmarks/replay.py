@@ -48,7 +48,7 @@ PROSE = "Let me look at the file before I change anything, so that the tests kee
 CALL = "\n\n<read_file>\n<path>src/module_{}/main.py</path>\n</read_file>\n\n"
 BROKEN = "\n\n<read_file>\n<path>src/module_{}/main.py\n</read_file>\n\n"
 # `workbench replay FILE`, with the moment at which the application begins to run.
-PROGRAM = """
+SCREEN = """
 import sys, time
 sys.path[0] = {root!r}
 from workbench.ui.app import ReplayApp  # noqa: E402
@@ -121,7 +121,7 @@ class Opened:
 
 def open_once(folder: Path, tape: Path, reads: int) -> Opened:
     log = folder / "begun"
-    code = PROGRAM.format(root=str(ROOT), log=str(log), tape=str(tape))
+    code = SCREEN.format(root=str(ROOT), log=str(log), tape=str(tape))
     begin = perf_counter()
     with Terminal(folder, size=SIZE, command=("-c", code)) as screen:
         screen.until(lambda: ROWS in screen.raw, "the first rows", 60)
