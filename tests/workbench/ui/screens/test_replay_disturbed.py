@@ -80,12 +80,16 @@ def shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
 # -- a tape that is still read
 
 
-async def test_a_place_far_behind_is_reached_when_it_is_there(long: Path):
+async def test_a_place_far_behind_is_reached_when_it_is_there_and_changes_wait_until_then(long: Path):
     async with replaying(long) as replay:
         replay.screen.open_number(0, at=_READS)
-        assert replay.screen.model.step < _READS, "it is not read yet"
+        step = replay.step
+        assert step < _READS, "it is not read yet"
+        replay.screen.action_join()
+        assert replay.step == step, "a change that comes too early moves nothing"
         await replay.replay()
         await replay.until(lambda: replay.step == _READS, "the place")
+        assert "still being read" in replay.told and not replay.screen.model.is_variant
 
 
 @pytest.mark.exhaustive  # quick: a place far behind, above
@@ -138,18 +142,6 @@ async def test_marks_far_behind_stand_on_the_bar(long: Path):
         await replay.until(lambda: replay.screen.model.marked, "the mark")
 
 
-@pytest.mark.exhaustive  # quick: undo before the differences are known, below
-async def test_a_change_that_comes_too_early_moves_nothing(long: Path):
-    async with replaying(long) as replay:
-        replay.screen.open_number(0, at=_READS)
-        step = replay.step
-        replay.screen.action_join()
-        assert replay.step == step
-        await replay.replay()
-        await replay.until(lambda: replay.step == _READS, "the place")
-        assert "still being read" in replay.told and not replay.screen.model.is_variant
-
-
 async def test_the_verdict_is_about_all_of_a_tape_without_an_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -169,37 +161,45 @@ async def changes_one_right_after_the_other(replay: Replayer) -> None:
     assert replay.player.reads == 13
 
 
-@pytest.mark.exhaustive  # quick: another tape while a change is tried
-async def test_undo_while_a_change_is_tried(shelf: Shelf):
-    async with replaying(SAMPLE) as replay:
-        replay.screen.attempt([Cut(100)])
-        assert "trying" in replay.screen.replay.position.alarm
-        replay.screen.attempt([Cut(50)])
-        await replay.press()
-        assert "still being tried" in replay.told
-        await replay.press("u")
-        shelf.work_off()
-        assert not replay.screen.model.is_variant and replay.player.reads == 16
-        assert "trying" not in replay.screen.replay.position.alarm
+async def undo_while_a_change_is_tried(replay: Replayer, shelf: Shelf) -> None:
+    replay.screen.attempt([Cut(100)])
+    assert "trying" in replay.screen.replay.position.alarm
+    replay.screen.attempt([Cut(50)])
+    await replay.press()
+    assert "still being tried" in replay.told
+    await replay.press("u")
+    shelf.work_off()
+    assert not replay.screen.model.is_variant and replay.player.reads == 16
+    assert "trying" not in replay.screen.replay.position.alarm
 
 
-async def test_another_tape_while_a_change_is_tried(shelf: Shelf):
+async def undo_before_the_differences_are_known(replay: Replayer, shelf: Shelf) -> None:
+    replay.screen.attempt([Cut(100)])
+    shelf.work_off()
+    await replay.until(lambda: shelf.full, "the differences are looked for")
+    await replay.press("u")
+    shelf.work_off()
+    assert all(pane.changed is None for pane in replay.screen.view.panes)
+
+
+async def another_tape_while_a_change_is_tried(replay: Replayer, shelf: Shelf) -> None:
+    replay.screen.attempt([Cut(100)])
+    replay.screen.open_number(1)
+    shelf.work_off()
+    await replay.replay()
+    assert not replay.screen.model.is_variant and len(replay.calls) == 2
+
+
+async def test_what_comes_while_a_change_is_tried(shelf: Shelf):
+    checks = (
+        undo_while_a_change_is_tried,
+        undo_before_the_differences_are_known,
+        another_tape_while_a_change_is_tried,
+    )
     async with replaying(SAMPLE, CALLS) as replay:
-        replay.screen.attempt([Cut(100)])
-        replay.screen.open_number(1)
-        shelf.work_off()
-        await replay.replay()
-        assert not replay.screen.model.is_variant and len(replay.calls) == 2
-
-
-async def test_undo_before_the_differences_are_known(shelf: Shelf):
-    async with replaying(SAMPLE) as replay:
-        replay.screen.attempt([Cut(100)])
-        shelf.work_off()
-        await replay.until(lambda: shelf.full, "the differences are looked for")
-        await replay.press("u")
-        shelf.work_off()
-        assert all(pane.changed is None for pane in replay.screen.view.panes)
+        for check in checks:
+            await replay.anew()
+            await check(replay, shelf)
 
 
 @pytest.mark.parametrize("key", only_exhaustive(["<", "escape", "w", "space"], quick=["escape"]))
@@ -242,7 +242,6 @@ async def a_key_that_is_held_down_is_answered_once(replay: Replayer) -> None:
 # -- what was open before
 
 
-@pytest.mark.exhaustive  # quick: another tape while a change is tried
 async def test_nothing_is_left_of_the_tape_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (broken := tmp_path / "broken.jsonl").write_bytes(b"")
     async with replaying(tape(tmp_path, "roo-xml/unclosed-parameter"), TABLE) as replay:

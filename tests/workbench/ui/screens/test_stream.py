@@ -245,18 +245,16 @@ async def test_a_running_exchange_can_be_replayed(tmp_path: Path):
         assert replay.model.step == replay.player.steps - 1 > step
 
 
-@pytest.mark.exhaustive  # quick: test_whatif: why and the change
-async def test_why_in_the_live_screen_and_its_change_in_the_replay(library: Path):
-    async with driving(library) as driver:
-        await driver.until(lambda: (player := driver.screen.player) and player.complete, "the tape is read")
-        await driver.press("v", "w")
-        assert isinstance(driver.app.screen, WhyScreen)
-        assert driver.app.screen.why.remedies
-        await driver.press("1")
-        await driver.until(lambda: isinstance(driver.app.screen, ReplayScreen), "the replay")
-        replay: Any = driver.app.screen
-        await driver.until(lambda: replay.model.is_variant, "the variant")
-        assert replay.player.completion["choices"][0]["message"]["tool_calls"]
+async def why_in_the_live_screen_and_its_change_in_the_replay(driver: Driver) -> None:
+    await driver.until(lambda: (player := driver.screen.player) and player.complete, "the tape is read")
+    await driver.press("v", "w")
+    assert isinstance(driver.app.screen, WhyScreen)
+    assert driver.app.screen.why.remedies
+    await driver.press("1")
+    await driver.until(lambda: isinstance(driver.app.screen, ReplayScreen), "the replay")
+    replay: Any = driver.app.screen
+    await driver.until(lambda: replay.model.is_variant, "the variant")
+    assert replay.player.completion["choices"][0]["message"]["tool_calls"]
 
 
 CHECKS = (
@@ -275,6 +273,7 @@ CHECKS = (
     a_rule_of_the_table_leads_to_its_row,
     one_key_opens_the_replay_at_the_selected_row,
     a_filter_and_a_wrong_one,
+    why_in_the_live_screen_and_its_change_in_the_replay,
 )
 
 

@@ -71,7 +71,7 @@ async def another_dialect(replay: Replayer) -> None:
     assert replay.calls and replay.player.dialect == "qwen3-coder" != dialect
 
 
-@pytest.mark.exhaustive  # quick: another policy above
+@pytest.mark.exhaustive  # quick: another policy above; the number itself: variants/test_switching.py
 async def test_a_number_is_typed():
     async with replaying(samples_dir() / "roo-xml" / "call-too-long.jsonl") as replay:
         assert replay.calls == []
@@ -299,7 +299,7 @@ def _tool(name: str, parameter: str) -> dict:
     return {"type": "function", "function": {"name": name, "parameters": schema}}
 
 
-@pytest.mark.exhaustive  # quick: an edit that is not played is asked about
+@pytest.mark.exhaustive  # quick: a pasted text is asked about, below
 async def test_a_text_that_somebody_wrote_is_not_lost_by_one_key(tmp_path: Path):
     async with replaying(tape(tmp_path, "roo-xml/unclosed-parameter")) as replay:
         await edit(replay, "Hello")
