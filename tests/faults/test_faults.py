@@ -26,7 +26,7 @@ from tests.faults.table import (
 from tests.support.bench import CALL, COMMENT, PATIENT, Bench, by_transformer, replayed, running_bench
 from tests.support.client import message_result, result
 from tests.support.streams import message
-from tests.support.tiers import exhaustive
+from tests.support.tiers import each_row, exhaustive
 from tests.support.upstream.answers import Answer, Close, Gate, Pause, Raw, Step, stream, whole
 from workbench.tape.format import Tape
 
@@ -121,7 +121,7 @@ def ask(bench: Bench, session: str) -> httpx.Response:
     return httpx.Response(response.status_code, headers=response.headers, content=data)
 
 
-@pytest.mark.parametrize("session", CASES, ids=[str(case) for case in CASES.values()])
+@each_row("session", CASES, ids=[str(case) for case in CASES.values()])
 def test_fault(outcomes: Outcomes, session: str):
     response, tape = outcomes[session]
     assert b"".join(tape.sent) == response.content, "what the client got is on the tape"
@@ -174,7 +174,7 @@ def answered(case: Case, outcome: Answered, response: httpx.Response, tape: Tape
         assert replayed(tape) == by_transformer(tape)
 
 
-@pytest.mark.parametrize("streamed", [True, False])
+@each_row("streamed", [True, False])
 def test_a_kept_connection_that_was_closed_in_silence(bench: Bench, streamed: bool):
     """The request goes once more, over a new connection: not one byte of an answer had come."""
     good = stream(DATA) if streamed else whole(message(CALL))
@@ -184,7 +184,7 @@ def test_a_kept_connection_that_was_closed_in_silence(bench: Bench, streamed: bo
     assert len(bench.upstream.requests) == before + 2
 
 
-@pytest.mark.parametrize("said", [b"HTTP/1.1 ", b"HTTP/1.1 200 OK\r\nx: y"])
+@each_row("said", [b"HTTP/1.1 ", b"HTTP/1.1 200 OK\r\nx: y"])
 def test_an_answer_that_has_begun_is_not_asked_for_again(bench: Bench, said: bytes):
     assert bench.ask(whole(message(CALL)), stream=False).status_code == 200
     before = len(bench.upstream.requests)

@@ -17,6 +17,7 @@ from tests.support.proxies import Proxy, running_proxy
 from tests.support.streams import tool
 from tests.support.upstream.answers import Answer, Head
 from tests.support.upstream.server import Script, ScriptedUpstream
+from transformer.frontends.chat import HEARTBEAT
 from workbench.tape.format import Tape
 from workbench.tape.recipe import Wishes, make_recipe
 
@@ -29,7 +30,7 @@ PATIENT = "heartbeat = 60\nhead_wait = 60\nsilence = 60\ngrace = 0.6\nidle_timeo
 HASTY = "heartbeat = 0.05\nhead_wait = 0.1\nsilence = 0.2\ngrace = 0.2\nidle_timeout = 60\n"
 QUICK = "heartbeat = 0.25\nhead_wait = 0.5\nsilence = 1.0\ngrace = 0.6\nidle_timeout = 3\n"
 HEAD = Head(200, [("content-type", "text/event-stream")])
-COMMENT = b": the workbench is waiting for upstream\n\n"
+COMMENT = HEARTBEAT
 _numbers = itertools.count()
 
 

@@ -66,7 +66,7 @@ def test_a_taken_port_is_told_in_its_own_words(library: Path):
             asyncio.run(child.start())
     exit = caught.value.exit
     assert exit is not None and exit.usage and exit.code == 2
-    assert exit.reason.startswith(f"port {port} is taken") and "--port" in str(caught.value)
+    assert exit.reason == str(caught.value) and exit.reason.startswith(f"port {port} ")
 
 
 def test_without_configuration_it_says_what_is_missing(library: Path):
@@ -74,7 +74,9 @@ def test_without_configuration_it_says_what_is_missing(library: Path):
         asyncio.run(ProxyChild(library).start())
     exit = caught.value.exit
     assert exit is not None and exit.usage and exit.code == 2
-    assert exit.reason == str(caught.value) and exit.reason.startswith("there is no upstream")
+    assert (
+        exit.reason == str(caught.value) and "--upstream" in exit.reason and "workbench:" not in exit.reason
+    )
 
 
 def test_its_exit_is_noticed_and_it_can_be_started_again(library: Path):

@@ -15,6 +15,7 @@ from tests.support.bench import CALL, HEAD, QUICK, TOOLS, Bench, running_bench, 
 from tests.support.client import result
 from tests.support.proxies import running_proxy
 from tests.support.streams import stream_of
+from tests.support.tiers import each_row
 from tests.support.upstream.answers import Answer, Gate, Send, stream
 from tests.support.upstream.server import ScriptedUpstream
 from workbench.proxy.registration import registered
@@ -56,7 +57,7 @@ def viewer(bench: Bench) -> Viewer:
     return Viewer(bench)
 
 
-@pytest.mark.parametrize("path", ["/status", "/stop", "/resend", "/upstreams/default"])
+@each_row("path", ["/status", "/stop", "/resend", "/upstreams/default"])
 def test_nobody_without_the_token(viewer: Viewer, path: str):
     method = {"/status": "GET", "/upstreams/default": "PATCH"}.get(path, "POST")
     for token in ("wrong", viewer.registration.token[:-1], viewer.registration.token + "x"):
@@ -123,14 +124,14 @@ def test_a_resend_with_another_template_dialect_and_policy(viewer: Viewer, bench
     assert status["upstreams"][0]["dialect"] == "roo-xml", "only this once"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "status", "said"),
     [
         ({}, 400, '"body"'),
         ({"body": [1]}, 400, '"body"'),
         ({"body": {}, "upstream": "nope"}, 404, "there are default"),
-        ({"body": {}, "dialect": "roo"}, 422, "did you mean roo-xml?"),
-        ({"body": {}, "policy": {"malformed": "fix"}}, 422, "malformed is one of"),
+        ({"body": {}, "dialect": "roo"}, 422, "roo-xml"),
+        ({"body": {}, "policy": {"malformed": "fix"}}, 422, "malformed"),
         ({"body": {}, "policy": 7}, 422, ""),
         ({"body": {}, "template": 7}, 400, "template"),
         ({"body": {}, "session": "a\r\nx-evil: 1"}, 400, "session"),
@@ -217,7 +218,7 @@ LONG = "7" * 5_000
 REQUEST = '"body": {"model": "m", "messages": []}'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("method", "path", "body"),
     [
         ("POST", "/resend", f'{{{REQUEST}, "session": {LONG}}}'),

@@ -30,6 +30,7 @@ from tests.support.client import Result, result
 from tests.support.project import ROOT
 from tests.support.proxies import running_proxy
 from tests.support.streams import chunk, message, sse, stream_of
+from tests.support.tiers import each_row
 from tests.support.upstream.answers import (
     Answer,
     Close,
@@ -71,8 +72,8 @@ def error_of(response: httpx.Response) -> dict[str, Any]:
 # Before the first byte of an answer
 
 
-@pytest.mark.parametrize("stream_asked", [True, False])
-@pytest.mark.parametrize(
+@each_row("stream_asked", [True, False])
+@each_row(
     ("answer", "status", "kind", "said"),
     [
         (failure(404, b""), 404, "upstream_error", "Check the upstream's url"),
@@ -135,9 +136,9 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize("tools", [TOOLS, None])
-@pytest.mark.parametrize("stream_asked", [True, False])
-@pytest.mark.parametrize(("status", "body", "said"), REFUSALS)
+@each_row("tools", [TOOLS, None])
+@each_row("stream_asked", [True, False])
+@each_row(("status", "body", "said"), REFUSALS)
 def test_issue_11_8_upstreams_own_error_reaches_the_client_as_it_was(
     bench: Bench, status: int, body: Any, said: str, stream_asked: bool, tools: Any
 ) -> None:
@@ -152,7 +153,7 @@ def test_issue_11_8_upstreams_own_error_reaches_the_client_as_it_was(
     assert b"".join(tape.sent) == data == b"".join(tape.reads)
 
 
-@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/embeddings"])
+@each_row("path", ["/v1/chat/completions", "/v1/embeddings"])
 def test_issue_11_8_a_status_is_in_the_list_the_bar_and_the_why(bench: Bench, path: str) -> None:
     bench.upstream.answer(failure(429, {"error": {"message": "slow down"}}))
     bench.client.post(path, json={"model": "m", "messages": []}, **bench.options({}))
@@ -176,7 +177,7 @@ def ended_row(library: Library, session: str) -> Row | None:
     return next((row for row in library.rows(Filter(session=session)) if row.state != "running"), None)
 
 
-@pytest.mark.parametrize("stream_asked", [True, False])
+@each_row("stream_asked", [True, False])
 def test_issue_11_8_without_tools_byte_for_byte(bench: Bench, stream_asked: bool) -> None:
     for data, kind in ((HTML, "text/html"), (b"busy\r\n", "text/plain"), (b"", "text/plain")):
         answer = failure(503, data, kind, [("x-should-retry", "true")])
@@ -185,7 +186,7 @@ def test_issue_11_8_without_tools_byte_for_byte(bench: Bench, stream_asked: bool
         assert (response.headers["content-type"], response.headers["x-should-retry"]) == (kind, "true")
 
 
-@pytest.mark.parametrize(("status", "retry"), [(400, "false"), (401, "false"), (429, None), (503, None)])
+@each_row(("status", "retry"), [(400, "false"), (401, "false"), (429, None), (503, None)])
 def test_only_passing_faults_may_be_tried_again(bench: Bench, status: int, retry: str | None):
     theirs = [("retry-after", "7"), ("x-should-retry", "true")]
     response = bench.ask(failure(status, {"error": {"message": "x"}}, headers=theirs))
@@ -207,7 +208,7 @@ def test_a_whole_message_where_a_stream_was_asked(bench: Bench):
         assert 'where a stream of events was asked for ("stream": true)' in error_of(response)["message"]
 
 
-@pytest.mark.parametrize("data", [b"data: {nonsense\n\n" * 3, b"data: [DONE]\n\n", b'data: {"a":1}\n\n'])
+@each_row("data", [b"data: {nonsense\n\n" * 3, b"data: [DONE]\n\n", b'data: {"a":1}\n\n'])
 def test_events_that_are_no_answer(bench: Bench, data: bytes):
     response = bench.ask(stream([data]))
     assert response.status_code == 502
@@ -297,8 +298,8 @@ def broken_result(bench: Bench, answer: Answer) -> Result:
     return result(response.content.replace(COMMENT, b""))
 
 
-@pytest.mark.parametrize("end", [Reset(), Close()])
-@pytest.mark.parametrize("before", [TEXT, HALF_CALL, TEXT + b'data: {"choices":[{"index":0,"delta":{"cont'])
+@each_row("end", [Reset(), Close()])
+@each_row("before", [TEXT, HALF_CALL, TEXT + b'data: {"choices":[{"index":0,"delta":{"cont'])
 def test_a_stream_that_breaks_off_ends_with_an_error(bench: Bench, before: bytes, end: Any):
     got = broken_result(bench, Answer([HEAD, Send(before), BREATH, end]))
     assert got.content.startswith("Hello") and not got.calls
@@ -306,7 +307,7 @@ def test_a_stream_that_breaks_off_ends_with_an_error(bench: Bench, before: bytes
     assert got.error["type"] == "upstream_broke"
 
 
-@pytest.mark.parametrize("end", [Reset(), Close()])
+@each_row("end", [Reset(), Close()])
 def test_a_stream_that_breaks_off_behind_a_call_ends_with_that_call(bench: Bench, end: Any):
     """A client that asked again would run the tool twice."""
     got = broken_result(bench, Answer([HEAD, Send(WHOLE_CALL), BREATH, end]))
@@ -338,7 +339,7 @@ def test_an_error_object_in_the_middle(bench: Bench):
     assert got.content == "Hello" and got.error is not None and got.error["message"] == "out of memory"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("event", "finding"),
     [
         (b"data: {not json\n\n", "bad-json-event"),
@@ -377,8 +378,8 @@ def test_an_http_error_behind_a_long_silence_is_an_error_event(hasty: Bench):
     assert got.error is not None and got.error["message"] == "too late"
 
 
-@pytest.mark.parametrize("tools", [TOOLS, None])
-@pytest.mark.parametrize(
+@each_row("tools", [TOOLS, None])
+@each_row(
     ("body", "said"),
     [
         (b"", "an empty answer"),
@@ -406,7 +407,7 @@ def test_a_last_event_without_its_blank_line_is_an_answer_however_late(hasty: Be
 # What the client sends
 
 
-@pytest.mark.parametrize("body", [b"", b"[1]", b"{", b"\xff"])
+@each_row("body", [b"", b"[1]", b"{", b"\xff"])
 def test_a_request_that_is_no_json_object(bench: Bench, body: bytes):
     asked = len(bench.upstream.requests)
     response = bench.client.post("/v1/chat/completions", content=body)

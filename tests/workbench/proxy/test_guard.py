@@ -41,12 +41,12 @@ def get(bench: Bench, path: str = "/v1/models", **headers: str) -> httpx.Respons
     return bench.client.get(path, headers=named)
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:1234", "localhost", "[::1]:99"])
+@each_row("host", ["127.0.0.1:1234", "localhost", "[::1]:99"])
 def test_this_machine_by_any_of_its_own_names(bench: Bench, host: str):
     assert get(bench, host=host).status_code == 200
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("headers", "said"),
     [
         ({"host": "evil.example"}, "allow_hosts"),
@@ -61,7 +61,7 @@ def test_this_machine_by_any_of_its_own_names(bench: Bench, host: str):
         ({"sec_fetch_site": "cross-site"}, "web page"),
     ],
 )
-@pytest.mark.parametrize("path", ["/v1/models", "/health", "/_workbench/status"])
+@each_row("path", ["/v1/models", "/health", "/_workbench/status"])
 def test_strangers_are_refused(bench: Bench, headers: dict[str, str], said: str, path: str):
     asked = len(bench.upstream.requests)
     response = bench.client.get(path, headers={key.replace("_", "-"): v for key, v in headers.items()})
@@ -193,7 +193,7 @@ def said_to(base: str, request: str) -> str:
         return raw.recv(65536).decode()
 
 
-@pytest.mark.parametrize("cut", [0, 30, 150])
+@each_row("cut", [0, 30, 150])
 def test_a_wish_for_another_protocol_is_overheard(bench: Bench, cut: int):
     """Java's client has one with every first request, and a body behind it."""
     bench.upstream.answer(MODELS)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.bench import Bench, running_bench, wait_for
 from tests.support.streams import stream_of
+from tests.support.tiers import each_row
 from tests.support.upstream.answers import stream
 from tests.support.upstream.server import free_port
 from workbench.errors import UserError
@@ -47,7 +48,7 @@ def test_exactly_what_goes_up(bench: Bench):
     assert bench.upstream.wait_for_requests(asked + 1)[-1].json == body
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wish", "said"),
     [
         (Resend({}, dialect="roo"), "the proxy refused: there is no dialect 'roo'"),

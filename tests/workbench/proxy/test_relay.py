@@ -21,7 +21,7 @@ from tests.support.bench import CALL, COMMENT, HEAD, QUICK, TOOLS, Bench, by_tra
 from tests.support.client import message_result, result
 from tests.support.proxies import running_proxy
 from tests.support.streams import chunk, message, sse, stream_of
-from tests.support.tiers import exhaustive
+from tests.support.tiers import each_row, exhaustive
 from tests.support.upstream.answers import Answer, Close, Finish, Flood, Gate, Head, Send, Step, stream, whole
 from tests.support.upstream.server import ScriptedUpstream
 from workbench.analysis.verdicts import facts_of_player, verdict
@@ -40,7 +40,7 @@ def without_comments(data: Iterable[bytes]) -> bytes:
     return b"".join(data).replace(COMMENT, b"")
 
 
-@pytest.mark.parametrize("size", [1, 13, 100, 100_000])
+@each_row("size", [1, 13, 100, 100_000])
 def test_any_cut_gives_the_same_call_and_the_tape_explains_every_byte(bench: Bench, size: int):
     response = bench.ask(stream(cut(DATA, size)))
     assert response.status_code == 200
@@ -134,7 +134,7 @@ def test_a_byte_order_mark_is_no_fault(bench: Bench):
 QWEN = "<tool_call>\n<function=read_file>\n<parameter=path>\na\n</parameter>\n</function>\n</tool_call>"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "kind", "level"),
     [
         (whole({"choices": [{"index": 0, "text": f"Sure.\n{QWEN}"}]}), "leak", "error"),
@@ -182,8 +182,8 @@ def squeezed(encoding: str) -> list[bytes]:
     ]
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd"])
-@pytest.mark.parametrize("tools", [TOOLS, None])
+@each_row("encoding", ["gzip", "br", "zstd"])
+@each_row("tools", [TOOLS, None])
 def test_compressed_answers_are_decoded_for_the_client_and_the_tape(
     bench: Bench, encoding: str, tools: object
 ):
@@ -265,7 +265,7 @@ def test_an_upstream_that_says_nothing_at_all(hasty: Bench):
     with hasty.asking(Answer([Gate("head"), HEAD, *EVENTS, Finish()])) as response:
         assert response.status_code == 200 and time.monotonic() - begun > 0.19, "silence is 0.2 s"
         pieces = response.iter_raw()
-        assert next(pieces) == COMMENT
+        assert next(pieces) == COMMENT == b": the workbench is waiting for upstream\n\n"
         assert next(pieces) == COMMENT
         hasty.upstream.open("head")
         assert result(without_comments(pieces)).calls
@@ -285,7 +285,7 @@ def test_a_client_that_leaves_takes_upstream_with_it(bench: Bench):
     assert tape.reads == [EVENTS[0].data]
 
 
-@pytest.mark.parametrize("steps", [[Gate("never")], [HEAD, Gate("never")]])
+@each_row("steps", [[Gate("never")], [HEAD, Gate("never")]])
 def test_a_client_that_leaves_before_anything_came(bench: Bench, steps: list[Step]):
     before = len(bench.upstream.disconnects)
     with pytest.raises(httpx.ReadTimeout):

@@ -11,13 +11,14 @@ import pytest
 from tests.support.bench import CALL, Bench
 from tests.support.client import result
 from tests.support.streams import stream_of
+from tests.support.tiers import each_row
 from tests.support.upstream.answers import Answer, Finish, Head, Raw, Reset, Send, failure, stream, whole
 from workbench import __version__
 
 MODELS = {"object": "list", "data": [{"id": "m"}]}
 
 
-@pytest.mark.parametrize("path", ["/v1/models", "/models", "/v1/models/a%2Fb?limit=2"])
+@each_row("path", ["/v1/models", "/models", "/v1/models/a%2Fb?limit=2"])
 def test_models_are_relayed_as_they_are(bench: Bench, path: str):
     bench.upstream.answer(failure(200, b' {"object" : "list"}', headers=[("x-here", "1")]))
     tapes = len(bench.proxy.tapes())
@@ -28,7 +29,7 @@ def test_models_are_relayed_as_they_are(bench: Bench, path: str):
     assert len(bench.proxy.tapes()) == tapes, "a GET has no tape"
 
 
-@pytest.mark.parametrize("path", ["/v1/chat/completions", "/chat/completions"])
+@each_row("path", ["/v1/chat/completions", "/chat/completions"])
 def test_chat_with_and_without_v1(bench: Bench, path: str):
     bench.upstream.answer(stream(stream_of(CALL)))
     response = bench.client.post(path, json=bench.body())
@@ -59,7 +60,7 @@ def test_errors_of_other_paths_are_upstreams_own(bench: Bench):
     assert (response.status_code, response.text) == (418, "short and stout")
 
 
-@pytest.mark.parametrize("method", ["DELETE", "PUT", "PATCH", "HEAD"])
+@each_row("method", ["DELETE", "PUT", "PATCH", "HEAD"])
 def test_any_method_goes_on(bench: Bench, method: str):
     bench.upstream.answer(Answer([Head(200, [], 0), Finish()]))
     assert bench.client.request(method, "/v1/files/f1").status_code == 200
@@ -103,7 +104,7 @@ def test_side_requests_and_odd_fields_go_up_untouched(bench: Bench):
     assert response.content == stream_of("A title")
 
 
-@pytest.mark.parametrize("path", ["/v1/../admin", "/v1/%2e%2e/admin", "/v1/..%2Fadmin", "/v1/files/./x"])
+@each_row("path", ["/v1/../admin", "/v1/%2e%2e/admin", "/v1/..%2Fadmin", "/v1/files/./x"])
 def test_no_path_leads_out_of_upstreams_api(bench: Bench, path: str):
     asked = len(bench.upstream.requests)
     host, port = bench.proxy.base.removeprefix("http://").split(":")

@@ -32,6 +32,7 @@ from workbench.tape.format import Tape, make_header, read_tape
 
 KEY = "sk-live-0123456789abcdef"
 EVENT = b'data: {"choices":[{"delta":{"content":"x"}}]}\n\n'
+CUT_OFF = "its end line is missing, the recording was cut off"
 MakeRecorder = Callable[..., Recorder]
 
 
@@ -315,7 +316,7 @@ def test_a_tape_can_be_read_while_it_grows(recorder: MakeRecorder, tmp_path: Pat
     recording = recorder().begin(header())
     recording.read(0.1, b"first")
     wait_for(lambda: recording.path.exists() and b"first" in recording.path.read_bytes())
-    assert read_tape(recording.path).problem == "its end line is missing, the recording was cut off"
+    assert read_tape(recording.path).problem == CUT_OFF
     wait_for((tmp_path / "library" / "library.sqlite").exists)
     with Library(tmp_path / "library") as library:
         row = wait_for(lambda: [row for row in library.rows() if row.chunks == 1])[0]
@@ -417,7 +418,7 @@ def test_a_full_disk_leaves_only_whole_lines(recorder: MakeRecorder, disk: Disk,
     assert "No space left on device; free some space" in str(one.problem)
     assert recording.path.read_bytes().endswith(b"\n")
     found = read_tape(recording.path)
-    assert found.problem == "its end line is missing, the recording was cut off"
+    assert found.problem == CUT_OFF
     kept = len(found.reads) - 1
     assert one.lost_lines == 10 - kept
     disk.room = None
@@ -519,7 +520,7 @@ def test_a_real_limit_of_the_system(tmp_path: Path):
     )
     path, lost = out.split()
     tape = read_tape(path)
-    assert tape.problem == "its end line is missing, the recording was cut off"
+    assert tape.problem == CUT_OFF
     assert len(tape.reads) + int(lost) == 100
     assert len(tape.reads) > 5
 
@@ -762,7 +763,7 @@ def test_after_kill_9_every_tape_opens(tmp_path: Path):
         writing.stdout.close()
     for path in tapes:
         tape = read_tape(path)
-        assert str(tape.problem).endswith("its end line is missing, the recording was cut off")
+        assert str(tape.problem).endswith(CUT_OFF)
         assert [line.t for line in tape.of("read")] == list(range(len(tape.reads)))
         assert len(tape.reads) > 20
     with Library(tmp_path) as library:
