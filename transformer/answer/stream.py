@@ -165,6 +165,12 @@ class StreamTransformer:
         return sum(choice.unaccounted for choice in self._answer.choices.values())
 
     @property
+    def goes_on(self) -> bool:
+        """Neither `ended` nor `finished`, which is asked for every read."""
+        answer = self._answer
+        return not answer.ended and not answer.finished and not self._reader.finished
+
+    @property
     def ended(self) -> bool:
         """The answer is over; nothing upstream may still send changes it."""
         return self._answer.ended

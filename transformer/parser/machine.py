@@ -641,7 +641,7 @@ def _fitting(text: str, room: int) -> int:
 
 
 def prose(m: Machine, text: str, name: str) -> None:
-    m.say(text)
+    m.say_at(m.pos - len(text), text)  # as `say`, spelled out: it runs for every delta of prose
 
 
 def hold(m: Machine, text: str, name: str) -> None:

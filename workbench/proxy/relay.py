@@ -129,6 +129,11 @@ class Converter:
         return self.transformer.events
 
     @property
+    def goes_on(self) -> bool:
+        """The end of the answer has not come."""
+        return self._gave_up is None and self.transformer.goes_on
+
+    @property
     def ended(self) -> bool:
         return self._gave_up is not None or self.transformer.ended
 
@@ -352,7 +357,7 @@ class StreamRelay(Relay):
         """The answer has begun and its end has not come: there is nothing to decide for the next piece."""
         converter = self._converter
         begun = self.client.started and self.client.direct is not None and converter.events > 0
-        return begun and not converter.ended and not converter.finished
+        return begun and converter.goes_on
 
     def _take_now(self, data: bytes) -> bool:
         """As `_take`, while the socket is being read. False where it cannot go on like that: what the client
@@ -365,7 +370,7 @@ class StreamRelay(Relay):
             if out:
                 self._pending.append(out)
                 return False
-        return not converter.ended and not converter.finished
+        return converter.goes_on
 
     def _check_error(self) -> None:
         """An error instead of an answer still gets a status of its own."""

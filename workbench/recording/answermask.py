@@ -348,10 +348,10 @@ class AnswerMasker:
     def _repeats(self, lines: bytes) -> bool:
         """Whether these lines were plain a moment ago, in the other direction, and nothing is other here."""
         passed, usual = self._passed, self._usual
-        if lines != passed.lines or usual is None or passed.usual is None or not self._raw.idle:
+        if lines != passed.lines or usual is None or passed.usual is None:
             return False
-        same = usual.head == passed.usual.head and usual.rest == passed.usual.rest and not self._own.waits
-        return same and usual.channel.repeats()
+        same = usual.head == passed.usual.head and usual.rest == passed.usual.rest
+        return same and self._raw.idle and not self._own.tail and usual.channel.repeats()
 
     def _are_plain(self, lines: bytes) -> bool:
         """Whether these whole lines are events as usual, with plain texts, or have no texts at all. If not,

@@ -216,19 +216,14 @@ class Masker:
     def __init__(self, secrets: Sequence[Secret]) -> None:
         self._secrets = secrets
         self._total = 0
-        self._tail = b""  # the end of the stream so far, if a secret begins like this
+        self.tail = b""  # the end of the stream so far, if a secret begins like this
         self._open: list[Piece] = []
         self.decided = 0
-
-    @property
-    def waits(self) -> bool:
-        """What came may be the beginning of a secret."""
-        return bool(self._tail)
 
     def is_plain(self, data: bytes) -> bool:
         """The usual case, at little cost: whether no part of the next read can belong to a secret. Then it
         may be skipped; otherwise it has to be fed."""
-        if self._tail:
+        if self.tail:
             return False
         last = data[-1:]
         for secret in self._secrets:  # noqa: SIM110 - a generator costs more than there is to do here
@@ -245,7 +240,7 @@ class Masker:
         """The next read; every secret that is complete with it is masked, in earlier pieces as well."""
         piece = Piece(data, self._total)
         self._total = piece.end
-        window = self._tail + data if self._tail else data
+        window = self.tail + data if self.tail else data
         ranges = list(self._found(window, self._total - len(window)))
         if ranges:
             piece.mask(ranges)
@@ -253,9 +248,9 @@ class Masker:
             for part in self._open:
                 part.mask(across)
         self._open.append(piece)
-        self._tail = self._beginning(window)
-        self.decided = self._total - len(self._tail)
-        if self._tail:
+        self.tail = self._beginning(window)
+        self.decided = self._total - len(self.tail)
+        if self.tail:
             self._open = [part for part in self._open if part.end > self.decided]
         else:
             self._open.clear()
@@ -265,11 +260,11 @@ class Masker:
         """Time is up: what is undecided is written as it is, or masked if it is most likely the secret.
 
         Eight bytes of a key are not there by accident, and a half that was written cannot be taken back;
-        fewer are the beginning of many a word. `_tail` stays: the other half is recognised when it comes.
+        fewer are the beginning of many a word. `tail` stays: the other half is recognised when it comes.
         """
-        if len(self._tail) >= SHORTEST:
+        if len(self.tail) >= SHORTEST:
             for part in self._open:
-                part.mask([(self._total - len(self._tail), self._total)])
+                part.mask([(self._total - len(self.tail), self._total)])
         self._open.clear()
         self.decided = self._total
 

@@ -43,6 +43,8 @@ HOLD = 0.04
 # a `lost` line speaks of is.
 Weight: TypeAlias = tuple[int, int, bool]
 _ONE: Weight = (1, 0, False)
+# When a piece came, what it was, when it went to the client, and as what.
+Carried: TypeAlias = tuple[float, bytes, float, bytes]
 
 
 class Ready:
@@ -112,18 +114,24 @@ class LineQueue:
         else:
             self._held.append(_Held(now, t, weight, b"", kind, by, piece, masker))
 
-    def carried(self, now: float, t: float, data: bytes, sent_at: float, out: bytes) -> None:
-        """A `read` line and the `sent` line after it: most lines of most tapes."""
+    def carried(self, now: float, pieces: list[Carried]) -> None:
+        """A `read` line and the `sent` line after it, for each: most lines of most tapes."""
+        _, data, _, out = pieces[0]
+        if len(pieces) > 1:
+            data, out = b"".join(piece[1] for piece in pieces), b"".join(piece[3] for piece in pieces)
         if self._held or not self._read_masker.passes(data):
-            self.data(now, "read", t, data, None)
-            self.data(now, "sent", sent_at, out, None)
+            for t, data, sent_at, out in pieces:
+                self.data(now, "read", t, data, None)
+                self.data(now, "sent", sent_at, out, None)
         elif not self._sent_masker.passes(out):
-            self._ready.add(t, data_line("read", t, data), (1, len(data), False))
-            self.data(now, "sent", sent_at, out, None)
+            for t, data, sent_at, out in pieces:
+                self.line(now, t, data_line("read", t, data), (1, len(data), False))
+                self.data(now, "sent", sent_at, out, None)
         else:
             ready = self._ready
-            ready.add(t, carried_lines(t, data, sent_at, out), (1, len(data), False))
-            ready.weights.append((1, len(out), False))
+            for t, data, sent_at, out in pieces:
+                ready.add(t, carried_lines(t, data, sent_at, out), (1, len(data), False))
+                ready.weights.append((1, len(out), False))
 
     def line(self, now: float, t: float, line: bytes, weight: Weight = _ONE) -> None:
         """Any other line; it is redacted already."""
@@ -188,11 +196,7 @@ class TapeWriter:
 
     def take(self, op: Op, now: float, t: float, what: Any) -> None:
         """The next item."""
-        if op == "carried":
-            data, sent_at, out = what
-            self._count_read(t, len(data))
-            self._queue.carried(now, t, data, sent_at, out)
-        elif op == "read":
+        if op == "read":
             self._count_read(t, len(what))
             self._queue.data(now, "read", t, what, None)
         elif op == "sent":
@@ -209,6 +213,12 @@ class TapeWriter:
             self._release(now, t, *what)
         elif op == "end":
             self._take_end(t, *what)
+
+    def take_pieces(self, now: float, pieces: list[Carried]) -> None:
+        """Pieces that came and went, most of what a tape has."""
+        for t, data, _, _ in pieces:
+            self._count_read(t, len(data))
+        self._queue.carried(now, pieces)
 
     def miss(self, now: float, t: float, lines: int, payload: int) -> None:
         """So much never came here: it stands on the tape where it belongs."""
@@ -419,24 +429,31 @@ class OpenTapes:
                 break
 
     def _record(self, items: Iterable[Item], now: float) -> tuple[int, dict[Recording, TapeWriter]]:
-        touched: dict[Recording, TapeWriter] = {}
+        """Tape by tape: of what one has to do with the other nothing is to be kept in order, and many pieces
+        of a tape are looked through in one go."""
+        by_tape: dict[Recording, list[Item]] = {}
         size = 0
         for item in items:
-            recording = item.recording
-            try:
-                taken = self._take(item, now)
-            except Exception as error:  # a bug of ours costs a line, not the recording of everything else
-                self._fail(_bug(error))
-                self._end_without_summary(item, now)
-                taken = False
-            if not taken:
-                self._lose(2 if item.op == "carried" else 1, 0)
-            if recording not in touched and recording in self._writers:
-                touched[recording] = self._writers[recording]
+            by_tape.setdefault(item.recording, []).append(item)
             size += item.size
-        for recording, writer in touched.items():
-            self._flush_safely(recording, writer, now)
+        touched: dict[Recording, TapeWriter] = {}
+        for recording, its in by_tape.items():
+            for run in _runs(its):
+                self._take_safely(run, now)
+            if (writer := self._writers.get(recording)) is not None:
+                touched[recording] = writer
+                self._flush_safely(recording, writer, now)
         return size, touched
+
+    def _take_safely(self, run: list[Item], now: float) -> None:
+        try:
+            taken = self._take_pieces(run, now) if run[0].op == "carried" else self._take(run[0], now)
+        except Exception as error:  # a bug of ours costs lines, not the recording of everything else
+            self._fail(_bug(error))
+            self._end_without_summary(run[0], now)
+            taken = False
+        if not taken:
+            self._lose(2 * len(run) if run[0].op == "carried" else 1, 0)
 
     def _all(self, touched: dict[Recording, TapeWriter]) -> Iterator[TapeWriter]:
         yield from touched.values()
@@ -489,6 +506,15 @@ class OpenTapes:
         writer.take(item.op, now, item.t, item.what)
         if item.op == "end" and self._on_end is not None:
             self._on_end(dict(writer.row))
+        return True
+
+    def _take_pieces(self, run: list[Item], now: float) -> bool:
+        writer = self._writers.get(run[0].recording)
+        if writer is None:
+            return False
+        if run[0].missed[0]:
+            writer.miss(now, run[0].t, *run[0].missed)
+        writer.take_pieces(now, [(item.t, *item.what) for item in run])
         return True
 
     def _end_without_summary(self, item: Item, now: float) -> None:
@@ -559,6 +585,18 @@ class OpenTapes:
     def _reason(self, error: OSError) -> str:
         remedy = _REMEDIES.get(error.errno or 0, "choose another folder with --library if this lasts")
         return f"tapes cannot be written to {self._library}: {error.strerror}; {remedy}"
+
+
+def _runs(items: list[Item]) -> Iterator[list[Item]]:
+    """One at a time; pieces that follow each other without a gap together."""
+    run: list[Item] = []
+    for item in items:
+        if run and (item.op != "carried" or run[0].op != "carried" or item.missed[0]):
+            yield run
+            run = []
+        run.append(item)
+    if run:
+        yield run
 
 
 def _bug(error: Exception) -> str:
