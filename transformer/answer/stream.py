@@ -1,5 +1,6 @@
-"""The pipeline of a stream: upstream's bytes in, the client's bytes out. And its rescue: should this package
-itself fail, the rest of the answer goes on as plain text.
+"""The pipeline of a stream: upstream's bytes in, the client's bytes out; and its rescue.
+
+Should this package itself fail, the rest of the answer goes on as plain text.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""What went wrong, in the shape of OpenAI's error objects; and what such an object says of a prompt that is
-too long, in the words of many servers: clients shorten it if they hear it in theirs.
+"""What went wrong, in the shape of OpenAI's error objects.
+
+And what such an object says of a prompt that is too long, in the words of many servers: clients shorten it if
+they hear it in theirs.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""A frontend: one API of clients. Its requests become chat requests, an answer's deltas become its events: a
-`ClientWriter` is told the deltas, with one method for each kind of them.
+"""A frontend: one API of clients. Its requests become chat requests, an answer's deltas become its events.
+
+A `ClientWriter` is told the deltas, with one method for each kind of them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The tokens of kimi-k2; the id of a call, which holds the name of its tool; and what a call with missing or
-wrong tokens should have looked like.
+"""The tokens of kimi-k2, the ids of its calls, and what a broken call should have looked like.
+
+The id of a call holds the name of its tool.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The tags of roo-xml: their shape, the names that mean something else already, and calls whose tags are
-missing or wrong: what they should have looked like, and which are repaired.
+"""The tags of roo-xml: their shape, names that mean something else already, and calls with broken tags.
+
+Of those it says what they should have looked like, and which are repaired.
 """
 
 from __future__ import annotations
