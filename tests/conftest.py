@@ -46,6 +46,12 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("exhaustive" if exhaustive else "quick")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Many tests wait for a process or a screen meanwhile: two more than there are cores keep all of them
+    busy."""
+    return (os.cpu_count() or 1) + 2
+
+
 def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
     """A name that can be read, also where the value is a text of a megabyte."""
     return f"{val[:40]!r}…" if isinstance(val, str | bytes) and len(val) > 60 else None

@@ -161,6 +161,11 @@ class _Trial:
         """Arguments alone may be any JSON."""
         return bool(step.tool) or not step.effect & Effect.ARGUMENT
 
+    def close(self) -> None:
+        """It reads no more: the machine, which knows it, is let go."""
+        self._machine.close()
+        del self._machine
+
     @property
     def has_findings(self) -> bool:
         return any(isinstance(record, Finding) for record in self.journal.records.items)
@@ -223,7 +228,7 @@ class AutoMachine(Machine):
         if ended is not None:
             self._choose(ended.dialect, "the answer ends inside of such a call")
         elif self._held_back:
-            self._trials = []
+            self._drop_trials()
             self._say(len(self._held_back))
 
     def _look(self, over: bool = False) -> None:
@@ -301,13 +306,22 @@ class AutoMachine(Machine):
                 return True
         return False
 
+    def _drop_trials(self) -> None:
+        for trial in self._trials:
+            trial.close()
+        self._trials = []
+
+    def close(self) -> None:
+        self._drop_trials()
+        super().close()
+
     @property
     def _excerpt(self) -> str:
         return repr(self._held_back[:40])
 
     def _give_up(self, last: list[_Trial]) -> None:
         """None of them has read a call. What one of those that came furthest has to say about it is said."""
-        self._trials = []
+        self._drop_trials()
         told = next(
             (trial.dialect for trial in last if trial.has_findings and trial.is_all_text), self.dialect
         )
@@ -356,7 +370,9 @@ class AutoMachine(Machine):
             return
         if self.dialect is not self.choice.dialect and self.call is None:
             self.become(self.choice.dialect)
-        text, self._held_back, self._trials = self._held_back, "", []
+        text, self._held_back = self._held_back, ""
+        if self._trials:
+            self._drop_trials()
         if text:
             self._lex(text)
 
