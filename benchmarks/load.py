@@ -6,6 +6,7 @@ Each chunk carries the moment at which upstream wrote it, so the client that rea
 from __future__ import annotations
 
 import asyncio
+import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import orjson
 _STAMP = re.compile(rb"@(\d+)@")
 _CUT = re.compile(rb"\r\n[0-9a-f]+\r\n(?!\r\n)")  # between two chunks, which may be in the middle of a stamp
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
+_APART = 0.618  # of a gap between the begins of two streams: wherever one stops, they are spread evenly
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 TOOL = {
     "type": "function",
@@ -86,7 +88,10 @@ async def upstream() -> tuple[asyncio.Server, int]:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
                 length = _LENGTH.search(head)
-                body = orjson.loads(await reader.readexactly(int(length[1]) if length else 0))
+                if length is None:  # a peer asks which models there are
+                    writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
+                    continue
+                body = orjson.loads(await reader.readexactly(int(length[1])))
                 await answer(writer, body["seed"], body["top_p"])
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
@@ -95,8 +100,13 @@ async def upstream() -> tuple[asyncio.Server, int]:
     return server, server.sockets[0].getsockname()[1]
 
 
+_started = itertools.count()
+
+
 async def answer(writer: asyncio.StreamWriter, chunks: int, gap: float) -> None:
+    """Paced streams are not in step: what many models write does not come at the same moment."""
     writer.write(_HEAD)
+    await asyncio.sleep(gap * (next(_started) * _APART % 1))
     for number in range(chunks):
         if gap:
             await asyncio.sleep(gap)
@@ -115,6 +125,7 @@ class Steady:
     def __init__(self, load: Load, look: Callable[[], float]) -> None:
         self._load = load
         self._look = look
+        self._before = look()
         self._first = 0
         self._values: list[float] = []
         self._at: list[int] = []
@@ -130,7 +141,9 @@ class Steady:
             self._at.append(perf_counter_ns())
 
     def each(self, arrived: list[list[tuple[int, int]]]) -> float:
-        """What one chunk of that time cost."""
+        """What one chunk of that time cost; where there was no such time, one of all."""
+        if len(self._at) < 2:
+            return (self._look() - self._before) / sum(map(len, arrived))
         start, end = self._at
         chunks = sum(start <= read <= end for one in arrived for _, read in one)
         return (self._values[1] - self._values[0]) / chunks
@@ -145,9 +158,10 @@ async def measure(port: int, load: Load, look: Callable[[], float] | None = None
     for one in arrived:
         assert len(one) == load.chunks, f"{len(one)} of {load.chunks} chunks arrived"
     begun = max(one[0][1] for one in arrived)
-    delays = [
-        (read - wrote) / 1e6 for one in arrived for wrote, read in one if wrote >= begun or not load.gap
-    ]
+    chunks = [pair for one in arrived for pair in one]
+    counted = [pair for pair in chunks if pair[0] >= begun or not load.gap]
+    # A relay that is too slow never has all streams running at once: then every chunk counts.
+    delays = [(read - wrote) / 1e6 for wrote, read in counted or chunks]
     each = 0.0 if steady is None else steady.each(arrived)
     return Measured((end - start) / 1e9, (begun - start) / 1e9, load.streams * load.chunks, delays, each)
 

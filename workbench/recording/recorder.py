@@ -24,7 +24,7 @@ from workbench.recording.redaction import check_patterns
 from workbench.recording.tapewriter import OpenTapes
 from workbench.system import give_back_memory
 
-_EVERY = 1.0  # seconds between two updates of a running exchange's row
+_EVERY = 2.0  # seconds between two updates of a running exchange's row
 _GATHER = 0.05  # seconds to wait for more rows, which go into one transaction
 _BUSY = 0.25  # how long another writer is waited for; the rows are tried again
 _SOON, _LATER = 60.0, 3600.0  # seconds between two looks for old tapes: after an exchange, and without one
@@ -193,7 +193,7 @@ def _put(index: Index, rows: Mapping[str, Mapping[str, Any]], urgent: set[str]) 
 
 _STALLED = 2.0  # seconds
 _SLICE = 1 << 20  # bytes
-_MUCH = 8 << 20  # bytes of answers that have ended: it pays to give their memory back
+_MUCH = 2 << 20  # bytes of answers that have ended: it pays to give their memory back
 
 
 class Recorder:

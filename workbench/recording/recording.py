@@ -156,7 +156,13 @@ class Recording:
 
     def carried(self, t: float, data: bytes, sent_at: float, out: bytes) -> None:
         """Both at once, as it is with most pieces: what came, and what went to the client for it."""
-        self._put("carried", t, (data, sent_at, out), len(data) + len(out), lines=2)
+        # As `_put`, spelled out for the usual case: it runs for every piece of every stream.
+        payload = len(data) + len(out)
+        size = payload + _ITEM
+        item = Item(self, "carried", t, (data, sent_at, out), size)
+        usual = self._header is None and not self._over and not self._missed[0]
+        if not usual or not self._backlog.put(item, size):
+            self._put("carried", t, (data, sent_at, out), payload, lines=2)
 
     def finding(self, t: float, code: str, level: str, message: str, where: str) -> None:
         """Something a replay could not find again: about the request, or about the proxy's own work."""
