@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import shutil
 import sqlite3
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -47,6 +48,7 @@ _REQUESTS = 50
 _ENOUGH, _MOST_STREAMS = 4_000, 300  # chunks: short streams are repeated until there are so many
 _TURNS = 3
 _QUIET = 0.5  # seconds
+_LINKS = 30_000
 _LOOK = 0.02  # seconds between two looks at the memory
 
 
@@ -115,7 +117,10 @@ def fill(library: Path, count: int) -> None:
         id = new_id()
         path = tape_path(float(row["started"]) - at * 5, id)
         (library / path).parent.mkdir(parents=True, exist_ok=True)
-        os.link(first, library / path)
+        if at % _LINKS:
+            os.link(first, library / path)
+        else:  # a file can have only so many names
+            first = Path(shutil.copy(first, library / path))
         rows.append(row | {"id": id, "path": path})
     index = Index(library)
     for at in range(0, len(rows), 10_000):
