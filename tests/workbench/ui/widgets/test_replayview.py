@@ -18,7 +18,6 @@ from workbench.replay.player import Player
 from workbench.replay.rowindex import ALL
 from workbench.tape.format import Line, Tape, read_tape
 from workbench.ui.replaymodel import ReplayModel
-from workbench.ui.widgets.panes import UpstreamPane
 from workbench.ui.widgets.replayview import ReplayView
 from workbench.ui.widgets.rowpane import RowPane
 
@@ -57,9 +56,8 @@ class Shown:
     def _rows(self, pane: RowPane) -> Iterator[str]:
         count = pane.count()
         yield str(count)
-        for row in range(max(0, count - _SEEN), count):
-            # Nor is how wide the number of a read is, which follows from how many there are.
-            yield pane.text(row).lstrip() if isinstance(pane, UpstreamPane) else pane.text(row)
+        # Nor is how wide the number of a read is, which follows from how many there are.
+        yield from (pane.text(row).lstrip() for row in range(max(0, count - _SEEN), count))
 
 
 def played(lines: list[Line], header: Mapping[str, Any]) -> Player:
