@@ -22,6 +22,7 @@ from workbench.ui.widgets.replayview import ReplayView
 from workbench.ui.widgets.rowpane import RowPane
 
 _SEEN = 30  # rows of a pane that a screen has room for
+_LONG = 150  # lines of a tape
 
 
 @pytest.fixture(autouse=True)
@@ -56,8 +57,9 @@ class Shown:
     def _rows(self, pane: RowPane) -> Iterator[str]:
         count = pane.count()
         yield str(count)
-        # Nor is how wide the number of a read is, which follows from how many there are.
-        yield from (pane.text(row).lstrip() for row in range(max(0, count - _SEEN), count))
+        # Nor is how wide the columns of numbers and times are, which follows from what there is in all.
+        for row in range(max(0, count - _SEEN), count):
+            yield re.sub(r"^ *(\d*) *(\d+\.\d+) +", r"\1 \2 ", pane.text(row))
 
 
 def played(lines: list[Line], header: Mapping[str, Any]) -> Player:
@@ -102,7 +104,8 @@ def test_at_a_step_nothing_is_known_that_came_later(path: Path):
 @pytest.mark.exhaustive  # quick: one sample, below
 @some_samples(1)
 def test_a_fresh_run_over_the_first_steps_is_in_the_same_state(path: Path):
-    check_fresh_runs(path)
+    if len(read_tape(path).lines) < _LONG:  # the work grows with the square of it
+        check_fresh_runs(path)
 
 
 def test_a_fresh_run_over_the_first_steps_of_one_sample_is_in_the_same_state():
