@@ -192,7 +192,8 @@ class ExchangeList(GroupedPane):
 
     # -- rows
 
-    def watch_has_focus(self, _: bool) -> None:
+    def watch_has_focus(self, has_focus: bool) -> None:
+        super().watch_has_focus(has_focus)  # the frame's colour
         self.show()  # with the focus the selected row is opened
 
     @property
