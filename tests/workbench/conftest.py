@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.commands import Run, RunCommand
+from workbench import rendering
 from workbench.cli.main import main
 
 
@@ -42,3 +45,22 @@ def run(
         return Run(exit.value.code, out, err.decode())
 
     return run
+
+
+@pytest.fixture
+def templates_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a template's own process does, done here: it takes half a second to start.
+
+    For tests of what is made of a template. tests/workbench/test_rendering.py has the process and its limits.
+    """
+
+    def asked(question: str) -> Any:
+        answer = io.StringIO()
+        with pytest.MonkeyPatch.context() as child:
+            child.setattr(rendering, "_limit", lambda: None)
+            child.setattr(sys, "stdin", io.StringIO(question))
+            child.setattr(sys, "stdout", answer)
+            rendering.main()
+        return json.loads(answer.getvalue())
+
+    monkeypatch.setattr(rendering, "_asked", asked)

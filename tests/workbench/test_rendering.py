@@ -45,6 +45,10 @@ def test_a_good_template_does_what_it_says():
     new, findings = converted(BODY, "qwen3-coder", INJECT, "You have {{ tools[0].name }}.")
     assert new["messages"][0]["content"] == "You have read."
     assert [finding.code for finding in findings if finding.level == "error"] == []
+
+
+@pytest.mark.usefixtures("templates_in_this_process")
+def test_how_long_a_prompt_is():
     assert sizes([TOOLS, []], "qwen3-coder", "{{ tools[0].name }}") == [4, None]
     assert check(TOOLS, "qwen3-coder", "abc") == 3
 

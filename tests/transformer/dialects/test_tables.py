@@ -466,11 +466,12 @@ class Watched:
 
 @cache
 def fired(name: str) -> list[Fired]:
-    """Every step of every text under every policy."""
+    """Every step of every text under every policy; in the quick tier cut short under two of them."""
     watched = Watched(name)
-    for text in DRIVEN[name]:
-        for setting in watched.settings:
-            for end in {len(text), *some(range(1, len(text)), 2)}:
+    for number, text in enumerate(DRIVEN[name]):
+        for at, setting in enumerate(watched.settings):
+            cut = exhaustive() or (number + at) % len(POLICIES) < 2
+            for end in {len(text), *(some(range(1, len(text)), 2) if cut else ())}:
                 watched.run(text[:end], 1 + end % 7 * 6, setting)
     return watched.fired
 

@@ -326,6 +326,7 @@ def test_the_work_is_linear(dialect: str, arguments: str, filling: str) -> None:
         text = write_call(dialect, "read", "{}").replace("{}", arguments % (filling * size))
         return calls_made(lambda: run(dialect, stream_of(text, 7), tools=TOOLS, records="findings"))
 
+    work(1)  # what is made once for a dialect is no part of it
     assert work(100) < 2.4 * work(50)
 
 

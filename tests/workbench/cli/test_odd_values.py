@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.commands import GOOD, RunCommand, tape
 
+pytestmark = pytest.mark.usefixtures("templates_in_this_process")
 LONG = "7" * 5_000
 BYTE = "\udcff"  # what Python makes of an argument's byte that is not UTF-8
 UP = ["--upstream", "http://127.0.0.1:9"]

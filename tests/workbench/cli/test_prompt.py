@@ -24,6 +24,7 @@ from workbench.analysis.requests import Cost, tool_costs
 from workbench.cli.main import main
 from workbench.tape.format import Tape, dump_tape, make_header
 
+pytestmark = pytest.mark.usefixtures("templates_in_this_process")
 READ = tool("read", {"filePath": {"type": "string", "description": "Which file"}})
 BASH = tool("bash", {"command": {"type": "string", "description": "What to run, " * 20}})
 REQUEST: JSON = {
@@ -231,8 +232,7 @@ def test_a_template_can_be_printed(run: RunCommand, dialect: str):
     assert run(f"--template={dialect}") == (code, out, err)
 
 
-# Each starts the process of a template. Quick: which dialect it is makes no difference to an edited one.
-@pytest.mark.parametrize("dialect", only_exhaustive(list(BUILTIN_TEMPLATES), ["roo-xml"]))
+@each_row("dialect", BUILTIN_TEMPLATES)
 def test_a_template_can_be_edited_and_used(run: RunCommand, dialect: str):
     _, out, _ = run("--template", dialect)
     Path("mine.jinja").write_bytes(out + b"\nBe brief.\n")

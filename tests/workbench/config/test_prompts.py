@@ -10,6 +10,7 @@ import pytest
 from tests.support.commands import Run, RunCommand
 from transformer import BUILTIN_TEMPLATES, prompt_for
 
+pytestmark = pytest.mark.usefixtures("templates_in_this_process")
 TOOLS = [{"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}]
 REQUEST = {"messages": [{"role": "user", "content": "Read it."}], "tools": TOOLS}
 

@@ -13,6 +13,7 @@ from workbench.errors import UserError
 from workbench.lab.templates import builtin_template, name_in_settings, render, save_template
 from workbench.tape.format import read_tape
 
+pytestmark = pytest.mark.usefixtures("templates_in_this_process")
 REQUEST = read_tape(SAMPLES / "roo-xml" / "good-read.jsonl").header["request"]
 
 
