@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -22,9 +23,22 @@ SOURCES = {
 }
 
 
-def imports_of(module: str) -> Iterator[str]:
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All of them, without the expressions inside, which are most of a tree."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield child
+            yield from statements(child)
+
+
+@cache
+def imports_of(module: str) -> frozenset[str]:
     """Everything that a module imports, in functions and for type checkers too: modules of ours, or names."""
-    for node in ast.walk(ast.parse(SOURCES[module].read_text(encoding="utf-8"))):
+    return frozenset(_imports_of(module))
+
+
+def _imports_of(module: str) -> Iterator[str]:
+    for node in statements(ast.parse(SOURCES[module].read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -88,10 +88,15 @@ def test_every_report_has_a_sample():
 
 @each_row("number", sorted(REPORTS), ids="{:02}".format)
 def test_report(number: int):
-    """What went wrong elsewhere comes out right here, in every cut."""
-    for name in (name for name, case in TABLE.items() if number in case.failure):
+    """What went wrong elsewhere comes out right here, in every cut.
+
+    Quick: of a report's first sample; of the others at random.
+    """
+    names = [name for name, case in TABLE.items() if number in case.failure]
+    for place, name in enumerate(names):
         case, tape = TABLE[name], read_tape(SAMPLES / f"{name}.jsonl")
-        for reads in cuts(b"".join(tape.reads)):
+        every = cuts(b"".join(tape.reads))
+        for reads in every if place == 0 or exhaustive() else islice(every, 3, None):
             sent, transformer = replay(tape, reads, "findings")
             got = gets(case, sent, transformer)
             for index, outcome in enumerate(case.outcomes):
@@ -114,18 +119,16 @@ def test_it_opens_complete_and_says_what_it_is(path: Path):
 
 
 @every_sample
-def test_its_own_reads_give_what_was_sent(path: Path):
-    tape = read_tape(path)
-    sent, _ = replay(tape, tape.reads)
+def test_its_own_reads_give_what_was_sent_and_what_its_table_says(path: Path):
+    case, tape = TABLE[name_of(path)], read_tape(path)
+    sent, transformer = replay(tape, tape.reads)
     times = [line.t for line in tape.lines if line.kind in ("read", "end")]
     recorded = [(line.t, line.data) for line in tape.of("sent") if "by" not in line.value]
     assert recorded == [(t, piece) for t, piece in zip(times, sent, strict=True) if piece]
+    check_table(case, tape, sent, transformer)
 
 
-@every_sample
-def test_it_comes_out_as_its_table_says(path: Path):
-    case, tape = TABLE[name_of(path)], read_tape(path)
-    sent, transformer = replay(tape, tape.reads)
+def check_table(case: Case, tape: Tape, sent: list[bytes], transformer: StreamTransformer) -> None:
     assert codes(transformer) == list(case.findings)
     got = gets(case, sent, transformer)
     assert sorted(got) == list(range(len(case.outcomes)))

@@ -13,10 +13,14 @@ from workbench.files import samples_dir
 from workbench.tape.inputs import load
 from workbench.tape.recipe import Wishes
 
+# The smallest first: each is read in every dialect.
 GOOD = sorted(
-    path
-    for path in samples_dir().glob("*/good-*.jsonl")
-    if path.parent.name != "passthrough" and path.stem != "good-no-call"
+    (
+        path
+        for path in samples_dir().glob("*/good-*.jsonl")
+        if path.parent.name != "passthrough" and path.stem != "good-no-call"
+    ),
+    key=lambda path: path.stat().st_size,
 )
 
 

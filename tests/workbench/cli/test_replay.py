@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from typer.testing import CliRunner
 from tests.support.project import ROOT
 from tests.support.samples import ALL as SAMPLES
 from tests.support.terminal import Program
+from tests.support.tiers import exhaustive
 from workbench.cli.main import app, main
 from workbench.files import samples_dir
 from workbench.text import visible_line
@@ -107,10 +109,22 @@ def test_a_pipe_is_read(replay: Replay):
         assert done.code == 0 and "call read_file" in done.out
 
 
-def test_the_samples_are_a_table(replay: Replay):
+@pytest.fixture
+def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The samples that the program finds: in the quick tier those of a few dialects, for it reads all."""
+    if exhaustive():
+        return SAMPLES
+    folder = tmp_path / "packaged"
+    for dialect in ("qwen3-coder", "roo-xml"):
+        shutil.copytree(samples_dir() / dialect, folder / dialect)
+    monkeypatch.setattr("workbench.files.samples_dir", lambda: folder)
+    return list(folder.glob("*/*.jsonl"))
+
+
+def test_the_samples_are_a_table(replay: Replay, packaged: list[Path]):
     done = replay("samples")
     assert done.code == 0, "a list is not a test"
-    assert len(done.lines) == len(SAMPLES) + len({path.parent for path in SAMPLES})
+    assert len(done.lines) == len(packaged) + len({path.parent for path in packaged})
     assert done.lines[0] == "roo-xml"
     rows = {line.split()[1]: line for line in done.lines if line.startswith("  ")}
     assert rows["unclosed-parameter"].split()[0] == "✖"
