@@ -94,8 +94,10 @@ import sys
 named = sys.argv[1:]
 found = []
 def note(event, arguments):
-    if event.startswith(("open", "socket.", "subprocess.", "os.")) and any(n in repr(arguments) for n in named):
-        found.append((event, repr(arguments)[:200]))
+    if event.startswith(("open", "socket.", "subprocess.", "os.")):
+        shown = repr(arguments)
+        if any(name in shown for name in named):
+            found.append((event, shown[:200]))
 sys.addaudithook(note)
 from workbench.cli.main import app
 from workbench.replay.lines import Tail

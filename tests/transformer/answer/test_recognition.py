@@ -15,13 +15,14 @@ from tests.support.cuts import check_every_split, codes, every_split, run, trans
 from tests.support.samples import ALL, name_of, some_samples
 from tests.support.spans import check_records
 from tests.support.streams import sse, stream_of
-from tests.support.tiers import each_row, some
+from tests.support.tiers import each_row, exhaustive, some
 from transformer import DIALECTS, Delta, StreamTransformer, call_ids, write_call
 from transformer.answer.recognition import dialect_of_model
 from workbench.tape.format import Tape, read_tape
 
 SPOKEN = [name for name, one in DIALECTS.items() if one.converts and not one.chooses]
 QUICK_CUTS = 2
+SIZES = 4 if exhaustive() else 2  # of deltas, of one text
 # Samples that show what becomes of a call in the wrong dialect.
 RIGHT = {"glm/other-dialect": "hermes", "qwen3-coder/other-dialect": "hermes"}
 # The tag of a tool that was not offered may be any tag, and a call that lost its wrapper one of the dialect
@@ -107,7 +108,7 @@ PROSE = {
 @each_row("model", ["nobody-knows-it", "qwen3-coder-30b", "llama-3.3-70b", "gpt-oss-20b"])
 @each_row("text", PROSE.values(), ids=PROSE)
 def test_prose_and_code_about_calls_stay_text(text: str, model: str) -> None:
-    for size in some(range(1, len(text) + 1), 4):
+    for size in some(range(1, len(text) + 1), SIZES):
         data = stream_of(text, size)
         got, transformer = run("auto", data, request={"model": model, "tools": TOOLS})
         assert (got.content, got.calls, codes(transformer)) == (text, [], [])
@@ -142,7 +143,7 @@ def test_a_call_of_every_dialect_is_recognised(dialect: str, model: str) -> None
     names = DIALECTS[dialect].models
     request = {"model": names[0] if model == "own" and names else model, "tools": TOOLS}
     text = f"Reading.\n{write_call(dialect, 'read', {'path': 'b'})}"
-    for size in (1, 5, len(text)):
+    for size in (1, 5, len(text)) if exhaustive() else (1, len(text)):
         got, transformer = run("auto", stream_of(text, size), request=request)
         assert got.content.strip() == "Reading."
         assert [(name, json.loads(arguments)) for name, arguments in got.calls] == [("read", {"path": "b"})]
@@ -226,7 +227,7 @@ def test_thoughts_are_read_as_the_dialect_reads_them(
     kwargs: dict[str, Any] = {"request": request, "policy": policy}
     for text in (f"<think>a\n{call}\nb</think>c\n{call}\n<think>d\n{call}\n</think>e", f"<think>\n{call}"):
         wanted, _ = run(dialect, deltas(text), **kwargs)
-        for size in some(range(1, len(text) + 1), 4):
+        for size in some(range(1, len(text) + 1), SIZES):
             got, transformer = run("auto", stream_of(text, size), records="findings", **kwargs)
             assert (got.content, got.reasoning, got.calls) == (wanted.content, wanted.reasoning, wanted.calls)
             assert transformer.unaccounted == 0

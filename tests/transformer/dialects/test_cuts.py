@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.support.client import Result, message_result, result
 from tests.support.cuts import transform
 from tests.support.streams import JSON, message, numbered, sse, tool
-from tests.support.tiers import each_row
+from tests.support.tiers import EXAMPLES, each_row, exhaustive, only_exhaustive
 from transformer import MessageTransformer, StreamTransformer
 
 TOOLS = [
@@ -223,11 +223,13 @@ def seen(out: bytes, transformer: StreamTransformer) -> Seen:
     return got, [] if got.error else sorted(found), transformer.unaccounted
 
 
-EACH = pytest.mark.parametrize("dialect", SOUP)
-# An example here is many streams: two thirds of what the profile asks for will do.
-FEWER = (
-    settings(max_examples=max(1, settings.default.max_examples * 2 // 3)) if settings.default else settings()
+# Quick: of dialects that differ in their spelling only, one. Their own tests have cuts of all of them.
+SPELLINGS = ("seed-oss", "functions-invoke")
+EACH = pytest.mark.parametrize(
+    "dialect", only_exhaustive(list(SOUP), [name for name in SOUP if name not in SPELLINGS])
 )
+# An example here is many streams: two thirds of what the profile asks for will do, or half in the quick tier.
+FEWER = settings(max_examples=EXAMPLES["exhaustive"] * 2 // 3 if exhaustive() else EXAMPLES["quick"] // 2)
 
 
 @EACH

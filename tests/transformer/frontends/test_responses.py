@@ -8,7 +8,7 @@ from typing import Any
 from tests.support.apis import responses_events, responses_result, transformed
 from tests.support.cuts import every_split
 from tests.support.streams import JSON, chunk, message, sse, stream_of
-from tests.support.tiers import each_row, some
+from tests.support.tiers import each_row, exhaustive, some
 from transformer import StreamTransformer, call_ids, transform_message, transform_request
 from transformer.frontends import FRONTENDS
 from transformer.frontends.responses import carried
@@ -509,7 +509,7 @@ def test_native_calls(name: str, dialect: str) -> None:
     events, calls = NATIVES[name]
     data = sse(*events, FINISH)
     wanted = None
-    for reads in some(every_split(data), 4):
+    for reads in some(every_split(data), 4 if exhaustive() else 2):
         out, t = transformed("responses", dialect, reads, **ask(tools=[READ]))
         got = responses_result(out)
         assert got.calls == calls

@@ -104,17 +104,21 @@ def check(frontend: str, path: Path) -> None:
         assert got.usage["completion_tokens"] == chat.usage["completion_tokens"]
 
 
+def samples_of(dialect: str, count: int) -> list[Path]:
+    return some((path for path in ALL if path.parent.name == dialect), count)
+
+
 @APIS
 @DIALECT
 def test_it_says_what_a_chat_says(frontend: str, dialect: str) -> None:
-    each(some((path for path in ALL if path.parent.name == dialect), 4), lambda path: check(frontend, path))
+    each(samples_of(dialect, 4 if exhaustive() else 3), lambda path: check(frontend, path))
 
 
 def check_cuts(frontend: str, path: Path) -> None:
     tape = read_tape(path)
     data = b"".join(tape.reads)
     wanted = None
-    for number, reads in enumerate(islice(every_split(data), 40 if exhaustive() else 5)):
+    for number, reads in enumerate(islice(every_split(data), 40 if exhaustive() else 3)):
         out, t = run(tape, frontend, reads, records=("all", "findings", "none")[number % 3])
         seen = RESULT[frontend](out), t.unaccounted
         wanted = wanted or seen
@@ -124,10 +128,7 @@ def check_cuts(frontend: str, path: Path) -> None:
 @APIS
 @DIALECT
 def test_every_cut_gives_the_same(frontend: str, dialect: str) -> None:
-    each(
-        some((path for path in ALL if path.parent.name == dialect), 2),
-        lambda path: check_cuts(frontend, path),
-    )
+    each(samples_of(dialect, 2 if exhaustive() else 1), lambda path: check_cuts(frontend, path))
 
 
 def check_whole(frontend: str, path: Path) -> None:
@@ -159,10 +160,7 @@ def parsed(text: str) -> Any:
 @APIS
 @DIALECT
 def test_the_stream_and_the_whole_message_agree(frontend: str, dialect: str) -> None:
-    each(
-        some((path for path in ALL if path.parent.name == dialect), 4),
-        lambda path: check_whole(frontend, path),
-    )
+    each(samples_of(dialect, 4 if exhaustive() else 3), lambda path: check_whole(frontend, path))
 
 
 def check_snapshot(frontend: str, path: Path) -> None:
@@ -186,7 +184,4 @@ def check_snapshot(frontend: str, path: Path) -> None:
 @APIS
 @DIALECT
 def test_a_snapshot_goes_on_as_before(frontend: str, dialect: str) -> None:
-    each(
-        some((path for path in ALL if path.parent.name == dialect), 2),
-        lambda path: check_snapshot(frontend, path),
-    )
+    each(samples_of(dialect, 2 if exhaustive() else 1), lambda path: check_snapshot(frontend, path))

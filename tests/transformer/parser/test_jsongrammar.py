@@ -12,7 +12,7 @@ from tests.support.cases import TOOLS, Row, check, deltas
 from tests.support.cost import calls_made
 from tests.support.cuts import check_every_split, codes, run
 from tests.support.streams import stream_of
-from tests.support.tiers import each, each_row, some
+from tests.support.tiers import each, each_row, exhaustive, some
 from transformer import DIALECTS, Delta, write_call
 from transformer.jsonscan import parsed
 from transformer.parser.jsonspelling import JsonSpelling
@@ -182,7 +182,7 @@ NEARLY_JSON: dict[str, tuple[str, str | None]] = {
 
 def chosen(dialect: str, rows: dict[str, Row]) -> list[str]:
     """The first dialect has every row; the others, which share its grammar, some in the quick tier."""
-    return list(rows) if dialect == next(iter(MARKED)) else some(rows, 6)
+    return list(rows) if dialect == next(iter(MARKED)) else some(rows, 6 if exhaustive() else 4)
 
 
 @each_marked
@@ -219,7 +219,7 @@ def test_arguments_that_are_nearly_json_are_repaired(dialect: str) -> None:
 def test_objects(dialect: str) -> None:
     rows = {name: spelled(dialect, row) for name, row in OBJECTS.items()}
     each(chosen(dialect, rows), lambda name: check(dialect, rows[name]))
-    fewer = some(chosen(dialect, rows), 20)
+    fewer = some(chosen(dialect, rows), 20 if exhaustive() else 8)
     each(fewer, lambda name: check(dialect, rows[name], policy={"arguments": "whole"}))
 
 

@@ -132,7 +132,7 @@ def long_tape(text: str, reads: int) -> Player:
 
 def test_an_explanation_costs_the_same_anywhere_in_a_long_tape():
     """A call of many reads that is never closed, behind as much prose: the worst place for all of them."""
-    half = 20_000 if exhaustive() else 8_000
+    half = 20_000 if exhaustive() else 7_000
     prose, value = "word " * half, "line\n" * half
     player = long_tape(f"{prose}\n<write>\n<path>a</path>\n<content>{value}</write>", 2 * half)
     enough = 5 * half  # less than one look at every event
