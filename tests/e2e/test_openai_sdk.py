@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import openai
 import pytest
-from openai import AsyncOpenAI, OpenAI
 
 from tests.e2e.dialogues import Call, written
 from tests.e2e.replays import check_replay
 from tests.support.http import NO_CERTIFICATES
 from tests.support.proxies import Proxy, running_proxy
+from tests.support.sdks import openai
 from tests.support.streams import JSON, META, message, stream_of, tool
 from tests.support.tiers import only_exhaustive
 from tests.support.upstream.answers import Answer, Close, failure, stream, whole
@@ -73,29 +72,29 @@ def of_completion(completion: Any) -> Got:
     return Got(choice.message.content or "", made, choice.finish_reason)
 
 
-def created(client: OpenAI) -> Got:
+def created(client: openai.OpenAI) -> Got:
     return of_completion(client.chat.completions.create(**ASK))
 
 
-def streamed(client: OpenAI) -> Got:
+def streamed(client: openai.OpenAI) -> Got:
     return of_chunks(client.chat.completions.create(**ASK, stream=True))
 
 
-def helped(client: OpenAI) -> Got:
+def helped(client: openai.OpenAI) -> Got:
     with client.chat.completions.stream(**ASK) as events:
         return of_completion(events.get_final_completion())
 
 
-async def created_async(client: AsyncOpenAI) -> Got:
+async def created_async(client: openai.AsyncOpenAI) -> Got:
     return of_completion(await client.chat.completions.create(**ASK))
 
 
-async def streamed_async(client: AsyncOpenAI) -> Got:
+async def streamed_async(client: openai.AsyncOpenAI) -> Got:
     chunks = await client.chat.completions.create(**ASK, stream=True)
     return of_chunks([chunk async for chunk in chunks])
 
 
-async def helped_async(client: AsyncOpenAI) -> Got:
+async def helped_async(client: openai.AsyncOpenAI) -> Got:
     async with client.chat.completions.stream(**ASK) as events:
         return of_completion(await events.get_final_completion())
 
@@ -107,10 +106,10 @@ STREAMING = [streamed, helped, streamed_async, helped_async]
 OPTIONS: dict[str, Any] = {"api_key": "sk-sdk", "max_retries": 0, "timeout": 30}
 
 
-def openai_client(url: str) -> OpenAI:
+def openai_client(url: str) -> openai.OpenAI:
     """As the SDK makes its own, but for the certificates that it would read."""
     http_client = openai.DefaultHttpxClient(verify=NO_CERTIFICATES)
-    return OpenAI(base_url=url, http_client=http_client, **OPTIONS)
+    return openai.OpenAI(base_url=url, http_client=http_client, **OPTIONS)
 
 
 def ask(way: Callable[[Any], Any], url: str) -> Got:
@@ -121,7 +120,7 @@ def ask(way: Callable[[Any], Any], url: str) -> Got:
 
     async def once() -> Got:
         http_client = openai.DefaultAsyncHttpxClient(verify=NO_CERTIFICATES)
-        async with AsyncOpenAI(base_url=url, http_client=http_client, **OPTIONS) as client:
+        async with openai.AsyncOpenAI(base_url=url, http_client=http_client, **OPTIONS) as client:
             return await way(client)  # type: ignore[no-any-return]
 
     return asyncio.run(once())
@@ -177,23 +176,23 @@ def test_its_tapes_replay_to_what_was_sent(setting: Setting):
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
-        (400, openai.BadRequestError),
-        (401, openai.AuthenticationError),
-        (403, openai.PermissionDeniedError),
-        (404, openai.NotFoundError),
-        (422, openai.UnprocessableEntityError),
-        (429, openai.RateLimitError),
-        (500, openai.InternalServerError),
-        (503, openai.InternalServerError),
+        (400, "BadRequestError"),
+        (401, "AuthenticationError"),
+        (403, "PermissionDeniedError"),
+        (404, "NotFoundError"),
+        (422, "UnprocessableEntityError"),
+        (429, "RateLimitError"),
+        (500, "InternalServerError"),
+        (503, "InternalServerError"),
     ],
 )
 @pytest.mark.parametrize("way", only_exhaustive([created, streamed, helped_async], quick=[streamed]))
-def test_an_error_of_upstream_is_the_right_exception(setting: Setting, way, status: int, kind):
+def test_an_error_of_upstream_is_the_right_exception(setting: Setting, way, status: int, kind: str):
     error = {"message": SENTENCE, "type": "invalid_request_error", "param": None, "code": "c"}
     setting.upstream.answer_with(lambda seen: failure(status, {"error": error}))
     with pytest.raises(openai.APIStatusError, match=SENTENCE) as caught:
         ask(way, setting.proxy.url)
-    assert (type(caught.value), caught.value.status_code) == (kind, status)
+    assert (type(caught.value), caught.value.status_code) == (getattr(openai, kind), status)
     assert caught.value.code == "c"
 
 
@@ -227,13 +226,13 @@ def test_a_stream_that_breaks_off_is_an_exception(setting: Setting, way):
     assert len(caught.value.message.split()) > 3
 
 
-def leave(client: OpenAI) -> None:
+def leave(client: openai.OpenAI) -> None:
     chunks = client.chat.completions.create(**ASK, stream=True)
     next(iter(chunks))
     chunks.close()
 
 
-async def leave_async(client: AsyncOpenAI) -> None:
+async def leave_async(client: openai.AsyncOpenAI) -> None:
     chunks = await client.chat.completions.create(**ASK, stream=True)
     await anext(aiter(chunks))
     await chunks.close()

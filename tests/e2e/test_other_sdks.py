@@ -7,11 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import anthropic
-import openai
 import pytest
-from anthropic import Anthropic
-from openai import OpenAI
 
 from tests.e2e.dialogues import Call, written
 from tests.e2e.errands import DIALECTS
@@ -19,6 +15,7 @@ from tests.e2e.replays import check_replay
 from tests.support import http
 from tests.support.bench import wait_for
 from tests.support.proxies import Proxy, running_proxy
+from tests.support.sdks import anthropic, openai
 from tests.support.streams import JSON, META, message, stream_of
 from tests.support.tiers import only_exhaustive
 from tests.support.upstream.answers import Answer, Close, failure, stream, whole
@@ -99,7 +96,9 @@ def setting(request: pytest.FixtureRequest, served: tuple[ScriptedUpstream, Prox
 def openai_client(to: Setting) -> Any:
     """Untyped: what is asked and answered are plain dictionaries here."""
     http_client = openai.DefaultHttpxClient(verify=http.NO_CERTIFICATES)
-    return OpenAI(base_url=to.proxy.url, api_key="sk-sdk", max_retries=0, timeout=30, http_client=http_client)
+    return openai.OpenAI(
+        base_url=to.proxy.url, api_key="sk-sdk", max_retries=0, timeout=30, http_client=http_client
+    )
 
 
 def ask_response(to: Setting, **more: Any) -> JSON:
@@ -140,7 +139,7 @@ def response_helped(to: Setting) -> Got:
 
 def anthropic_client(to: Setting) -> Any:
     http_client = anthropic.DefaultHttpxClient(verify=http.NO_CERTIFICATES)
-    return Anthropic(
+    return anthropic.Anthropic(
         base_url=to.proxy.base, api_key="sk-sdk", max_retries=0, timeout=30, http_client=http_client
     )
 

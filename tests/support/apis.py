@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
-from anthropic.lib.streaming._messages import accumulate_event
-from anthropic.types import Message, RawMessageStreamEvent
-from openai import omit
-from openai.lib.streaming.responses._responses import ResponseStreamState
-from openai.types.responses import Response, ResponseStreamEvent
-from pydantic import TypeAdapter
-
 from tests.support.client import Result
+from tests.support.sdks import anthropic, openai
 from tests.support.streams import JSON
 from transformer import StreamTransformer
 
-_RESPONSES: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent)
-_MESSAGES: TypeAdapter[Any] = TypeAdapter(RawMessageStreamEvent)
 # Codex knows more codes than the SDK's model has.
 _MORE_CODES = ("context_length_exceeded", "insufficient_quota")
 _STOPS = {"end_turn": "stop", "tool_use": "tool_calls", "max_tokens": "length", "refusal": "content_filter"}
+
+
+@cache
+def _responses() -> Any:
+    """The model of Responses' events."""
+    from openai.types.responses import ResponseStreamEvent
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(ResponseStreamEvent)
+
+
+@cache
+def _messages() -> Any:
+    """The model of Messages' events."""
+    from anthropic.types import RawMessageStreamEvent
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(RawMessageStreamEvent)
 
 
 def named_events(data: bytes) -> list[tuple[str, JSON]]:
@@ -45,19 +56,21 @@ def responses_events(data: bytes) -> list[JSON]:
     for event in events:
         code = ((event.get("response") or {}).get("error") or {}).get("code")
         if code not in _MORE_CODES:
-            _RESPONSES.validate_json(json.dumps(event), strict=True)
+            _responses().validate_json(json.dumps(event), strict=True)
     assert [event["sequence_number"] for event in events] == list(range(len(events)))
     return events
 
 
 def responses_result(data: bytes) -> Result:
     """What the SDK has in hand at the end, and what Codex has, which must be the same."""
+    from openai.lib.streaming.responses._responses import ResponseStreamState
+
     events = responses_events(data)
     assert [event["type"] for event in events[:2]] == ["response.created", "response.in_progress"]
     last = events[-1]
-    state: ResponseStreamState[Any] = ResponseStreamState(input_tools=omit, text_format=omit)
+    state: ResponseStreamState[Any] = ResponseStreamState(input_tools=openai.omit, text_format=openai.omit)
     for event in events:
-        state.handle_event(_RESPONSES.validate_python(event) if event is not last else _loosely(event))
+        state.handle_event(_responses().validate_python(event) if event is not last else _loosely(event))
     whole = last["response"]
     assert last["type"] == f"response.{whole['status']}"
     done = [event["item"] for event in events if event["type"] == "response.output_item.done"]
@@ -72,7 +85,7 @@ def _loosely(event: JSON) -> Any:
     error = event["response"].get("error")
     if error:
         error["code"] = "server_error"
-    return _RESPONSES.validate_python(event)
+    return _responses().validate_python(event)
 
 
 def _check_parts(events: list[JSON], done: list[JSON]) -> None:
@@ -100,7 +113,7 @@ def response_result(whole: JSON) -> Result:
     """A whole response, streamed or not."""
     error = whole["error"]
     if not error or error["code"] not in _MORE_CODES:
-        Response.model_validate_json(json.dumps(whole), strict=True)
+        openai.types.responses.Response.model_validate_json(json.dumps(whole), strict=True)
     items = whole["output"]
     calls = [item for item in items if item["type"] in ("function_call", "custom_tool_call")]
     cut = (whole["incomplete_details"] or {"reason": ""})["reason"]
@@ -127,6 +140,8 @@ def response_result(whole: JSON) -> Result:
 
 def messages_result(data: bytes) -> Result:
     """What the SDK has in hand at the end."""
+    from anthropic.lib.streaming._messages import accumulate_event
+
     named = [(name, event) for name, event in named_events(data) if name != "ping"]
     if named[-1][0] == "error":
         error = named.pop()[1]["error"]
@@ -137,7 +152,7 @@ def messages_result(data: bytes) -> Result:
     snapshot: Any = None
     buffers: dict[int, bytes] = {}
     for _, event in named:
-        parsed = _MESSAGES.validate_json(json.dumps(event), strict=True)
+        parsed = _messages().validate_json(json.dumps(event), strict=True)
         snapshot = accumulate_event(event=parsed, current_snapshot=snapshot, json_bufs=buffers)
     _check_blocks([event for _, event in named], whole=error is None)
     arguments = {index: text.decode() for index, text in buffers.items()}
@@ -162,7 +177,7 @@ def _check_blocks(events: list[JSON], whole: bool) -> None:
 def message_result(whole: JSON, error: JSON | None = None, arguments: dict[int, str] | None = None) -> Result:
     """A whole message, streamed or not."""
     if error is None:
-        Message.model_validate_json(json.dumps(whole), strict=True)
+        anthropic.types.Message.model_validate_json(json.dumps(whole), strict=True)
     blocks = whole["content"]
     calls = [(index, block) for index, block in enumerate(blocks) if block["type"] == "tool_use"]
     usage, stop = whole["usage"], whole.get("stop_reason")

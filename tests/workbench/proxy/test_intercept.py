@@ -8,12 +8,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import openai
 import pytest
-from openai import OpenAI
 
 from tests.support import http
 from tests.support.bench import HASTY, TOOLS, Bench, running_bench, wait_for
+from tests.support.sdks import openai
 from tests.support.streams import message, stream_of
 from tests.support.upstream.answers import Answer, Close, Finish, Gate, Head, Send, stream, whole
 from workbench.proxy.registration import registered
@@ -65,11 +64,13 @@ class Desk:
     def do(self, id: str, what: str, status: int = 200, **more: Any) -> Any:
         return self.ask("POST", f"/held/{id}", {"do": what, **more}, status)
 
-    def start(self, work: Callable[[OpenAI], Any], *answers: Answer) -> Future[Any]:
+    def start(self, work: Callable[[openai.OpenAI], Any], *answers: Answer) -> Future[Any]:
         """The client begins to ask, in a thread of its own."""
         self.bench.upstream.answer(*answers)
         http_client = openai.DefaultHttpxClient(verify=http.NO_CERTIFICATES)
-        client = OpenAI(base_url=self.bench.proxy.url, api_key="sk-x", timeout=20, http_client=http_client)
+        client = openai.OpenAI(
+            base_url=self.bench.proxy.url, api_key="sk-x", timeout=20, http_client=http_client
+        )
         return self.pool.submit(work, client)
 
     def tape(self, id: str, complete: bool = True) -> Tape:
@@ -102,7 +103,7 @@ class Streamed:
         self.content = ""
         self.calls: dict[int, list[str]] = {}
 
-    def __call__(self, client: OpenAI) -> tuple[str, list[tuple[str, Any]]]:
+    def __call__(self, client: openai.OpenAI) -> tuple[str, list[tuple[str, Any]]]:
         asked = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": TOOLS}
         for chunk in client.chat.completions.create(**asked, stream=True):  # type: ignore[call-overload]
             for choice in chunk.choices:
@@ -113,7 +114,7 @@ class Streamed:
         return self.content, [(name, json.loads(text)) for name, text in self.calls.values()]
 
 
-def created(client: OpenAI) -> tuple[str, list[tuple[str, Any]]]:
+def created(client: openai.OpenAI) -> tuple[str, list[tuple[str, Any]]]:
     asked = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": TOOLS}
     said = client.chat.completions.create(**asked).choices[0].message  # type: ignore[call-overload]
     calls = [(one.function.name, json.loads(one.function.arguments)) for one in said.tool_calls or ()]

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai import OpenAI
 
 from tests.support.proxies import running_proxy
+from tests.support.sdks import openai
 from tests.support.streams import META, chunk, sse, tool
 from tests.support.terminal import Terminal
 from tests.support.tiers import only_exhaustive
@@ -57,7 +57,7 @@ class Client(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        with OpenAI(base_url=self._url, api_key="none", max_retries=0, timeout=60) as client:
+        with openai.OpenAI(base_url=self._url, api_key="none", max_retries=0, timeout=60) as client:
             asked: Any = {"messages": [{"role": "user", "content": "What does main.py do?"}], "tools": TOOLS}
             with client.chat.completions.stream(model="qwen3-max", **asked) as stream:
                 message = stream.get_final_completion().choices[0].message

@@ -9,13 +9,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import openai
 import pytest
-from openai import OpenAI
 from textual.widgets import Static, TextArea
 
 from tests.support.bench import QUICK, TOOLS, Bench, running_bench
 from tests.support.live import Driver, driving
+from tests.support.sdks import openai
 from tests.support.streams import stream_of
 from tests.support.tapes import sample
 from tests.support.upstream.answers import stream
@@ -27,7 +26,7 @@ from workbench.ui.screens.held import HeldEditor, HeldScreen, rewritten, tail_of
 CALL = "I look into it.\n<read_file>\n<path>secret-données.txt</path>\n</read_file>"
 
 
-def asked(client: OpenAI) -> list[tuple[str, Any]]:
+def asked(client: openai.OpenAI) -> list[tuple[str, Any]]:
     calls: dict[int, list[str]] = {}
     request = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": TOOLS}
     for chunk in client.chat.completions.create(**request, stream=True):  # type: ignore[call-overload]
@@ -46,7 +45,7 @@ class Client:
 
     def ask(self) -> Future[Any]:
         self.bench.upstream.answer(stream(stream_of(CALL)))
-        client = OpenAI(base_url=self.bench.proxy.url, api_key="sk-x", timeout=20, max_retries=0)
+        client = openai.OpenAI(base_url=self.bench.proxy.url, api_key="sk-x", timeout=20, max_retries=0)
         return self.pool.submit(asked, client)
 
 
