@@ -14,7 +14,7 @@ from transformer.answer.thoughts import ThoughtFilter, ThoughtSplitter
 from transformer.frontends.frontend import ClientWriter
 from transformer.journal import Journal, Text
 from transformer.jsonscan import JsonScanner
-from transformer.parser.machine import Dialect, Machine
+from transformer.parser.machine import Dialect, Machine, Notices
 from transformer.parser.output import Arguments, Begin, Complete, Piece, Refusal, merged
 from transformer.records import DeltaKind, Span
 from transformer.values.fitting import misfits, parse
@@ -60,6 +60,7 @@ class CallIds:
 
 
 CUT = ("length", "content_filter")
+_CONTENT = ("content",)
 _THOUGHT = ("reasoning_content",)
 _NOTHING = (None, "")
 
@@ -80,6 +81,10 @@ def contradiction(said: str | None, given: str) -> str | None:
     if said in (*_NOTHING, given, "stop"):
         return None
     return "there is no call" if said == "tool_calls" else "there is one"
+
+
+def _nothing(text: str) -> None:
+    """There is nothing to notice in a text that nobody reads."""
 
 
 class MessageCall:
@@ -267,6 +272,31 @@ class Choice:
         if machine.out:
             self._deliver(machine)
 
+    def notices(self, channel: str, fields: tuple[str, ...]) -> Notices | None:
+        """Where text of a channel goes on in these fields as it comes: what tells one that must be read. None
+        where any text must."""
+        if channel not in self._machines:
+            return None
+        machine = self._machines[channel]
+        if machine is None:
+            return _nothing
+        moved = self.policy.text_channel == "content" and fields != _CONTENT
+        notices = None if moved or self._splitter is not None else machine.notices
+        if notices is None or channel not in self._filters:
+            return notices
+        return self._filters[channel].notices(notices)
+
+    def said_at_once(self, channel: str, text: str) -> None:
+        """Text that the client has already, in the fields in which the channel's text last came."""
+        machine = self._machines[channel]
+        if machine is None:
+            self._offsets[channel] += len(text)
+        else:
+            machine.passed_on(text)
+        self.said = True
+        if self.message is not None:
+            self.message.say(self._fields[channel], text)
+
     def _machine(self, channel: str) -> Machine | None:
         """A channel that the policy does not parse goes on as it is."""
         parsed = "reasoning" if channel.startswith("reasoning") else channel
@@ -400,7 +430,7 @@ class Choice:
     def _prose(self, channel: str, op: Piece) -> None:
         fields = self._fields[channel]
         if self.policy.text_channel == "content":
-            fields = ("content",)
+            fields = _CONTENT
         elif op.thought and channel == "content":
             fields = _THOUGHT
         if self._splitter is None or channel != "content" or op.thought:

@@ -9,6 +9,7 @@ from orjson import JSONDecodeError, loads
 
 from transformer.answer.answer import Answer
 from transformer.answer.choice import Choice
+from transformer.answer.proserun import ProseRun, begin
 from transformer.frontends.shape import FIELDS, PATIENCE, Shape, learn
 from transformer.journal import Journal
 from transformer.jsontext import Object, has_long_number, parse_leniently
@@ -67,6 +68,7 @@ class EventReader:
         "_only_field",
         "_patience",
         "_place",
+        "_run",
         "_shape",
         "answer",
         "finished",
@@ -82,6 +84,7 @@ class EventReader:
         self._kind: Events | None = answer.setting.upstream.events()
         self.finished = False  # upstream has said that the answer is whole
         self._shape: Shape | None = None
+        self._run: ProseRun | None = None
         self._patience = PATIENCE
         self._only_field: str | None = None  # of the event's delta
         self._place = "delta"  # where the choice that is being read has its text
@@ -92,6 +95,10 @@ class EventReader:
         if journal.all:
             journal.saw(frame)
         data = frame[0]
+        if self._run is not None:
+            if self._run.take(data):
+                return
+            self.settle()
         self._only_field = None
         shape = self._shape
         if shape is not None and not answer.ended and (text := shape.text(data)) is not None:
@@ -129,6 +136,13 @@ class EventReader:
                 self._text(choice, 0, channel, shape.fields, text)
             else:
                 choice.text(channel, shape.fields, text)
+                self._run = begin(choice, channel, client, shape)
+
+    def settle(self) -> None:
+        """Whoever looks at the answer, or reads an event of another kind, has to know all of it."""
+        if self._run is not None:
+            self._run.settle()
+            self._run = None
 
     def _learn(self, data: bytes, obj: Object, choices: list[Any]) -> None:
         """The next event may have the shape of this one, if this one had nothing but a text."""
@@ -324,6 +338,7 @@ class EventReader:
 
     def end(self) -> None:
         """Nothing more comes, or nothing more counts."""
+        self.settle()
         self._say_rest()
         self.answer.end()
 
@@ -342,6 +357,7 @@ class EventReader:
 
     def let_go(self) -> None:
         """Upstream broke: what was not clear goes out."""
+        self.settle()
         self._say_rest()
 
     def _note(self, code: str, data: bytes, reason: str = "") -> None:

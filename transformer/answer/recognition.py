@@ -18,7 +18,7 @@ from typing import Protocol
 
 from transformer.dialects import DIALECTS
 from transformer.journal import Journal
-from transformer.parser.machine import Dialect, Host, Machine, beginnings
+from transformer.parser.machine import Dialect, Host, Machine, Notices, beginnings
 from transformer.policy import Policy
 from transformer.records import Effect, Finding, Transition
 from transformer.values.schema import Tool
@@ -214,6 +214,28 @@ class AutoMachine(Machine):
             return
         self._held_back += text
         self._look()
+
+    @property
+    def notices(self) -> Notices | None:
+        own = super().notices
+        if self.choice.decided:
+            return own if self.dialect is self.choice.dialect and not self._held_back else None
+        return None if own is None or self._held_back else self._notices(own)
+
+    def _notices(self, own: Notices) -> Notices:
+        """What may begin a call in any dialect must be read, too."""
+        firsts = self._known_openers.firsts.search
+
+        def notices(text: str) -> object:
+            return firsts(text) or own(text)
+
+        return notices
+
+    def passed_on(self, text: str) -> None:
+        self.before = text[-1]
+        if not self.dialect.fenced and not self.choice.decided:
+            self.markdown.feed(text)
+        super().passed_on(text)
 
     def finish(self) -> None:
         if not self.choice.decided:

@@ -147,6 +147,7 @@ class StreamTransformer:
         """The answer so far as one chat.completion; None where no records are kept."""
         if self._journal.keep == "none":
             return None
+        self._reader.settle()
         client, choices = self._answer.client, self._answer.choices
         whole = client.metadata | {"object": "chat.completion"}
         whole["choices"] = [choices[index].completed() for index in sorted(choices)]
@@ -230,6 +231,7 @@ class StreamTransformer:
 
     def snapshot(self) -> StreamTransformer:
         """A copy to come back to; texts and records are shared with it, not copied."""
+        self._reader.settle()
         twin = StreamTransformer.__new__(StreamTransformer)
         twin.setting = self.setting
         twin._journal = self._journal.clone()
@@ -259,6 +261,7 @@ def rescue(
     `reads` is everything that came, however it is cut, the piece at which it failed included. What the client
     has already is not sent again; what was held back is sent as it was written.
     """
+    broken._reader.settle()
     for choice in broken._answer.choices.values():
         for machine in choice._machines.values():
             _deliver(choice, machine)

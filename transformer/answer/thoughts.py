@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from transformer.parser.machine import Machine, beginnings
+from transformer.parser.machine import Machine, Notices, beginnings
 
 _OPEN = re.compile("<think(?:ing)?>")
 _CLOSE = re.compile("</think(?:ing)?>")
@@ -64,6 +64,16 @@ class ThoughtFilter:
         machine.received += len(text)
         for part, is_tag in self._tags.parts(text):
             self._pass_on(machine, part, is_tag)
+
+    def notices(self, own: Notices) -> Notices | None:
+        """As the machine, whose own this is; a thought may begin as well."""
+        if self._tags.inside or self._tags.rest:
+            return None
+
+        def notices(text: str) -> object:
+            return True if "<" in text else own(text)
+
+        return notices
 
     def finish(self, machine: Machine) -> None:
         if self._tags.rest:

@@ -24,6 +24,7 @@ from transformer.frontends.frontend import (
 )
 from transformer.frontends.items import custom_input
 from transformer.frontends.offering import INPUT_SCHEMA, named, with_grammar
+from transformer.frontends.shape import Shape
 from transformer.journal import Text
 from transformer.jsontext import Object, dumps
 from transformer.sse import DONE
@@ -149,12 +150,19 @@ class ChunkWriter(ClientWriter):
     def text(self, index: int, fields: tuple[str, ...], text: str) -> None:
         """The chunk that comes most often: where its event has the shape of the one before, so has it."""
         shape = self.shape
-        # A snapshot shares the shape, and may not have told the role yet.
-        usual = shape is not None and shape.index == index and index in self._begun and fields == shape.fields
-        if shape is not None and usual and shape.head:
-            self.out.append(shape.head + shape.member + orjson.dumps(text) + b"}" + shape.tail)
+        around = None
+        if shape is not None and shape.index == index and fields == shape.fields:
+            around = self.around(shape)
+        if around is not None:
+            self.out.append(around[0] + orjson.dumps(text) + around[1])
         else:
             self.write(index, dict.fromkeys(fields, text))
+
+    def around(self, shape: Shape) -> tuple[bytes, bytes] | None:
+        # A snapshot shares the shape, and may not have told the role yet.
+        if not shape.head or shape.index not in self._begun:
+            return None
+        return shape.head + shape.member, b"}" + shape.tail
 
     def begin(self, index: int, call: int, id: str, name: str) -> None:
         function = {"name": name, "arguments": ""}

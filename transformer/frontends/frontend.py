@@ -65,6 +65,11 @@ class ClientWriter(ABC):
     def text(self, index: int, fields: tuple[str, ...], text: str) -> None:
         """Text of a channel, in the fields in which upstream sent it."""
 
+    def around(self, shape: Shape) -> tuple[bytes, bytes] | None:
+        """What is written before and after a text that goes on alone in an event of this shape; None where
+        `text` does more than that."""
+        return None
+
     @abstractmethod
     def begin(self, index: int, call: int, id: str, name: str) -> None:
         """A call begins."""

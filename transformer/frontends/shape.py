@@ -48,13 +48,20 @@ class Shape:
         self.member = b'{"%b":' % field.encode()
         self.head = self.tail = b""
 
+    def string(self, data: bytes) -> bytes | None:
+        """What an event has in place of the text, with its quotes; None where other bytes are around it."""
+        if data.startswith(self._before) and data.endswith(self._after):
+            return data[self._start : self._end]
+        return None
+
     def text(self, data: bytes) -> str | None:
         """The text of an event that has this shape; None if it has another."""
-        if not (data.startswith(self._before) and data.endswith(self._after)):
+        string = self.string(data)
+        if string is None:
             return None
         try:
             # With its quotes the text is one string, or the event is not what it seems.
-            text: str = orjson.loads(data[self._start : self._end])
+            text: str = orjson.loads(string)
         except orjson.JSONDecodeError:
             return None
         return text

@@ -86,6 +86,7 @@ class Rule(NamedTuple):
 
 
 Rules: TypeAlias = tuple[Rule, ...]
+Notices: TypeAlias = Callable[[str], object]  # gives something for a text that must be read, else None
 Table: TypeAlias = Mapping[tuple[StrEnum, StrEnum], Rules]
 Tokens: TypeAlias = StrEnum | tuple[StrEnum, ...]
 Block: TypeAlias = Mapping[Tokens, Rule | Sequence[Rule]]
@@ -360,6 +361,22 @@ class Machine:
         self.pos += size
         self.prev = text[-1]
         loop(self, text, "")
+
+    @property
+    def notices(self) -> Notices | None:
+        """Where text goes on as it comes and nothing is held back: what tells a text that it must read. None
+        where it must read any text."""
+        flows = self._loop is prose and not self._rest and self.call is None and self.prose.flows
+        return self._starts if flows else None
+
+    def passed_on(self, text: str) -> None:
+        """Text that it need not read, with no whitespace at its end, went on without it."""
+        self.received += len(text)
+        self.pos += len(text)
+        self.prev = text[-1]
+        if self.dialect.fenced:
+            self.markdown.feed(text)
+        self.prose.flowed(len(text))
 
     def pass_by(self, text: str) -> None:
         """Text that nothing is to be read in; no call is open."""

@@ -127,6 +127,16 @@ class Prose:
         if len(body) < len(text):
             self._spaces.append(Piece(start + len(body), text[len(body) :], thought))
 
+    @property
+    def flows(self) -> bool:
+        """Text goes on at once, with nothing before it."""
+        return self._dropped is None and not self._spaces
+
+    def flowed(self, size: int) -> None:
+        """So much went on, without `text`."""
+        self.settled += size
+        self.quiet = False
+
     def call(self, end: int) -> None:
         """A call was recognised that ends at `end`: the whitespace before it goes with it."""
         self.forget()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.support.streams import JSON, META, numbered, tool
 from tests.support.tiers import each_row
 from transformer import StreamTransformer
+from transformer.answer.proserun import ProseRun
 from transformer.frontends.shape import PATIENCE, Shape, learn
 
 TOOLS = [tool("read", {"path": {"type": "string"}})]
@@ -23,7 +24,7 @@ def converted(
 ) -> tuple[bytes, list[tuple[Any, ...]], Any, int]:
     """What came of the events, and how many of them took the short way, if there is one."""
     taken = 0
-    recognise = Shape.text
+    recognise, belongs = Shape.text, ProseRun.take
 
     def text(shape: Shape, data: bytes) -> str | None:
         nonlocal taken
@@ -31,8 +32,15 @@ def converted(
         taken += found is not None
         return found
 
+    def take(run: ProseRun, data: bytes) -> bool:
+        nonlocal taken
+        found = belongs(run, data)
+        taken += found
+        return found
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Shape, "text", text)
+        patch.setattr(ProseRun, "take", take)
         transformer = StreamTransformer(dialect, tools=TOOLS, ids=numbered, now=5, records=records, **kwargs)
         out = b"".join(transformer.feed(f"data: {event}\n\n".encode()) for event in events)
         out += transformer.finish()

@@ -1,0 +1,91 @@
+"""Prose that takes the shortest way is known wherever somebody looks at the answer.
+
+That any stream gives the same bytes on every way is in frontends/test_shape.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.streams import numbered, sse, tool
+from transformer import DIALECTS, StreamTransformer
+from transformer.answer.proserun import ProseRun
+
+TOOLS = [tool("read", {"path": {"type": "string"}}, required=["path"])]
+WORDS = ["a", " word", " ", "\n", "\n\n", "```", "```\n", "`", "x\ny", "é😀", "1. ", "<", ">", "{", "[", "|"]
+CALLS = [
+    "\n<read>\n<path>a</path>\n</read>\n",
+    "<think>",
+    "</think>",
+    "<tool_call>\n<function=read>\n<parameter=path>\na\n</parameter>\n</function>\n</tool_call>",
+    '<|tool_call_begin|>functions.read:0<|tool_call_argument_begin|>{"path":"a"}<|tool_call_end|>',
+    '<tool_call>\n{"name": "read", "arguments": {"path": "a"}}\n</tool_call>',
+]
+LOOKS: dict[str, Any] = {
+    "nothing": lambda t: None,
+    "completion": lambda t: t.completion,
+    "held": lambda t: t.unaccounted,
+    "there and back": lambda t: t.restore(t.snapshot()),
+}
+texts = st.lists(st.sampled_from([*WORDS, *WORDS, *CALLS]), min_size=1, max_size=40)
+
+
+def transformer(dialect: str, records: Any = "findings", **policy: str) -> StreamTransformer:
+    return StreamTransformer(dialect, TOOLS, policy, ids=numbered, now=5, records=records)
+
+
+def event(text: str, field: str = "content") -> bytes:
+    return sse({"choices": [{"index": 0, "delta": {field: text}}]}, done=False)
+
+
+@given(
+    st.sampled_from(sorted(DIALECTS)),
+    st.sampled_from(["content", "reasoning_content"]),
+    texts,
+    st.data(),
+)
+def test_whoever_looks_sees_all_of_it(dialect: str, field: str, said: list[str], data: st.DataObject) -> None:
+    quick, slow = transformer(dialect), transformer(dialect, "all")
+    for text in said:
+        assert quick.feed(event(text, field)) == slow.feed(event(text, field))
+        look = LOOKS[data.draw(st.sampled_from(sorted(LOOKS)))]
+        assert look(quick) == look(slow)
+    assert quick.finish() == slow.finish()
+    assert quick.completion == slow.completion
+    assert [found.message for found in quick.findings] == [found.message for found in slow.findings]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "field"),
+    [("roo-xml", "content"), ("roo-xml", "reasoning_content"), ("kimi-k2", "content"), ("auto", "content")],
+)
+def test_words_are_a_run(dialect: str, field: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = 0
+    belongs = ProseRun.take
+
+    def take(run: ProseRun, data: bytes) -> bool:
+        nonlocal taken
+        found = belongs(run, data)
+        taken += found
+        return found
+
+    monkeypatch.setattr(ProseRun, "take", take)
+    one = transformer(dialect)
+    for number in range(1500):
+        one.feed(event(f" word{number}", field))
+    assert taken >= 1490, "all but the first few"
+    assert one.completion is not None
+    assert one.completion["choices"][0]["message"][field] == "".join(f" word{n}" for n in range(1500))
+
+
+def test_upstream_breaks_off_in_a_run() -> None:
+    one = transformer("roo-xml")
+    for word in ("It", " goes", " on", " and", " on"):
+        one.feed(event(word))
+    assert b"error" in one.fail("gone")
+    assert one.completion is not None
+    assert one.completion["choices"][0]["message"]["content"] == "It goes on and on"
