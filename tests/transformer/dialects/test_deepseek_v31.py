@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.cases import TOOLS, Row, check
 from tests.support.cuts import check_every_split
 from tests.support.streams import stream_of
-from tests.support.tiers import each_row
+from tests.support.tiers import each_row, some
 
 BEGIN, END = "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"
 CALL, SEP, CALL_END = "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>"
@@ -67,8 +67,14 @@ ROWS: dict[str, Row] = {
 }
 
 
-@each_row("dialect", ["deepseek-v31", "deepseek-v3"])
-@each_row("row", ROWS.values(), ids=ROWS)
+# Quick: deepseek-v3, which shares the grammar, has some of the rows.
+@each_row(
+    ("dialect", "row"),
+    [
+        *(("deepseek-v31", row) for row in ROWS.values()),
+        *(("deepseek-v3", row) for row in some(ROWS.values(), 9)),
+    ],
+)
 def test_rows(row: Row, dialect: str) -> None:
     check(dialect, row)
     check(dialect, row, policy={"arguments": "whole"})

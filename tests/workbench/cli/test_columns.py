@@ -9,6 +9,7 @@ from rich.cells import cell_len
 
 from tests.support.samples import name_of, some_samples
 from tests.support.tiers import each_row
+from workbench.analysis.verdicts import facts_of_player, verdict
 from workbench.cli.columns import WIDTH, columns, screen_width
 from workbench.files import samples_dir
 from workbench.replay.lines import Tail
@@ -34,11 +35,13 @@ def row_with(lines: list[str], text: str) -> list[str]:
 
 
 def test_the_verdict_comes_first_and_its_proof_is_marked():
-    lines = lines_of("roo-xml/unclosed-parameter.jsonl")
-    assert lines[0].startswith("error: the parameter path is not closed")
+    player = player_of("roo-xml/unclosed-parameter.jsonl")
+    lines, judged = list(columns(player)), verdict(facts_of_player(player))
+    assert judged.finding_code == "unclosed-parameter"
+    assert lines[0].startswith("error: ") and f"{judged.level}: {judged.long}".startswith(lines[0])
     assert any("malformed = repair" in line for line in lines[:5]), "what to do about it"
     marked = [line for line in lines if line.startswith(">")]
-    assert len(marked) == 1 and "error: unclosed-parameter" in marked[0]
+    assert len(marked) == 1 and judged.finding_code in marked[0]
 
 
 def test_causes_and_effects_stand_in_one_line():
