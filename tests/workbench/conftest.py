@@ -6,6 +6,8 @@ import io
 import json
 import os
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +47,43 @@ def run(
         return Run(exit.value.code, out, err.decode())
 
     return run
+
+
+@pytest.fixture
+def run_on_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[object, str]]:
+    """The command in this process, with a terminal for its output, and for its input unless there is some.
+
+    Its exit code, and what the terminal was sent.
+    """
+    pty = pytest.importorskip("pty")
+
+    def run(*args: str, stdin: bytes | None = None) -> tuple[object, str]:
+        leader, follower = pty.openpty()
+        shown = bytearray()
+        reader = threading.Thread(target=_read_all, args=(leader, shown))
+        reader.start()
+        typed = os.fdopen(os.dup(follower), "rb") if stdin is None else io.BytesIO(stdin)
+        out, err = (os.fdopen(os.dup(follower), "w", encoding="utf-8") for _ in range(2))
+        os.close(follower)
+        with monkeypatch.context() as terminal, out, err, io.TextIOWrapper(typed) as given:
+            terminal.setattr(sys, "argv", ["workbench", *args])
+            for name, stream in (("stdin", given), ("stdout", out), ("stderr", err)):
+                terminal.setattr(sys, name, stream)
+            with pytest.raises(SystemExit) as exit:
+                main()
+        reader.join()
+        os.close(leader)
+        return exit.value.code, shown.decode()
+
+    return run
+
+
+def _read_all(terminal: int, shown: bytearray) -> None:
+    try:
+        while data := os.read(terminal, 1 << 16):
+            shown += data
+    except OSError:  # Linux says so when the other side has closed
+        pass
 
 
 @pytest.fixture

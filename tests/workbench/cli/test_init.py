@@ -105,13 +105,22 @@ def test_where_there_is_no_room_the_old_file_stays(folder: Path):
     script = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+        "import os, sys\n"
         "from workbench.cli.config import init\n"
-        "init(None, None, True)\n"
+        "from workbench.errors import UserError\n"
+        "for folder in sys.argv[1:]:\n"
+        "    os.chdir(folder)\n"
+        "    try:\n"
+        "        init(None, None, True)\n"
+        "    except UserError as error:\n"
+        "        print(error)\n"
     )
-    for before in (None, b"port = 1\n"):
-        if before is not None:
-            (folder / "workbench.toml").write_bytes(before)
-        done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, check=False)
-        assert b"cannot write" in done.stderr
-        left = {file.name: file.read_bytes() for file in folder.iterdir()}
-        assert left == ({} if before is None else {"workbench.toml": before})
+    empty, full = folder / "empty", folder / "full"
+    for one in (empty, full):
+        one.mkdir()
+    (full / "workbench.toml").write_bytes(b"port = 1\n")
+    command = [sys.executable, "-c", script, str(empty), str(full)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, check=True)
+    assert done.stdout.count(b"cannot write") == 2
+    assert list(empty.iterdir()) == []
+    assert {file.name: file.read_bytes() for file in full.iterdir()} == {"workbench.toml": b"port = 1\n"}

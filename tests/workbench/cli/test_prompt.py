@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import pytest
 from tests.support.bench import wait_for
 from tests.support.project import ROOT, heed_ctrl_c
 from tests.support.streams import JSON, tool
-from tests.support.tiers import each_row, only_exhaustive
+from tests.support.tiers import each_row
 from transformer import BUILTIN_TEMPLATES, prompt_for, transform_request
 from workbench.analysis.requests import Cost, tool_costs
 from workbench.cli.main import main
@@ -314,39 +313,23 @@ def test_mistakes_are_said_and_exit_with_2(run: RunCommand, args: list[str], sai
     assert err.startswith("workbench: ") and said in err
 
 
-@pytest.mark.parametrize(
-    ("out", "colour"),
-    only_exhaustive(
-        [(out, colour) for out in ("body", "system", "diff") for colour in (True, False)],
-        quick=[("diff", True), ("body", False)],
-        arguments=2,
-    ),
-)
-def test_a_terminal_gets_colours_and_no_escapes_but_ours(tmp_path: Path, out: str, colour: bool):
+@pytest.mark.parametrize("colour", [True, False])
+@pytest.mark.parametrize("out", ["body", "system", "diff"])
+def test_a_terminal_gets_colours_and_no_escapes_but_ours(
+    folder: Path,
+    run_on_terminal: Callable[..., tuple[object, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    out: str,
+    colour: bool,
+):
     evil = REQUEST | {
         "messages": [{"role": "system", "content": "a\x1b]0;owned\x07\u202e"}],
         "x\x9b": "\x1b[2J",
     }
-    path = tmp_path / "evil.json"
-    path.write_text(json.dumps(evil))
-    primary, secondary = pty.openpty()
-    environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | (
-        {} if colour else {"NO_COLOR": "1"}
-    )
-    command = [sys.executable, "-m", "workbench", "prompt", str(path), "-d", "roo-xml", "--out", out]
-    done = subprocess.Popen(command, stdout=secondary, stderr=subprocess.PIPE, env=environment)
-    os.close(secondary)
-    shown = b""
-    while True:
-        try:
-            part = os.read(primary, 65536)
-        except OSError:
-            break
-        if not part:
-            break
-        shown += part
-    assert done.wait() == 0
-    text = shown.decode()
+    (folder / "evil.json").write_text(json.dumps(evil))
+    monkeypatch.setenv("NO_COLOR", "" if colour else "1")
+    code, text = run_on_terminal("prompt", "evil.json", "-d", "roo-xml", "--out", out)
+    assert code == 0
     ours = "\x1b[36m" in text and "\x1b[0m" in text
     assert ours == colour
     for code in (30, 31, 32, 33, 34, 35, 36, 37, 0):

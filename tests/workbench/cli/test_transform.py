@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,11 +19,7 @@ from tests.support.commands import (
     stream,
     tape,
 )
-from tests.support.project import ROOT
 from workbench.tape.format import Tape, dump_tape, end_line, make_header, read_line
-
-COMMAND = [sys.executable, "-m", "workbench"]
-
 
 KINDS: dict[str, Callable[[str], bytes]] = {
     "text": str.encode,
@@ -265,44 +257,23 @@ def test_a_tape_that_asks_for_the_impossible_is_exit_2(run: RunCommand, header: 
     assert says in result.err
 
 
-def on_a_terminal(args: list[str], stdin: bytes | None, env: dict[str, str]) -> tuple[int, str]:
-    """Run with a terminal for both output streams, and for the input unless there is some."""
-    master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [*COMMAND, *args],
-        stdin=subprocess.PIPE if stdin is not None else slave,
-        stdout=slave, stderr=slave, cwd=ROOT, env={**os.environ, **env},
-    )  # fmt: skip
-    os.close(slave)
-    if process.stdin is not None:
-        process.stdin.write(stdin or b"")
-        process.stdin.close()
-    shown = b""
-    while True:
-        try:
-            piece = os.read(master, 65536)
-        except OSError:  # Linux says so when the other side has closed
-            break
-        if not piece:
-            break
-        shown += piece
-    os.close(master)
-    return process.wait(), shown.decode()
-
-
-def test_a_terminal_gets_the_stream_escaped_and_the_findings_in_colour():
+def test_a_terminal_gets_the_stream_escaped_and_the_findings_in_colour(
+    run_on_terminal: Callable[..., tuple[object, str]], monkeypatch: pytest.MonkeyPatch
+):
     given = tape(f"{HOSTILE}\n\n{BAD}")
-    code, shown = on_a_terminal(["transform"], given, {"NO_COLOR": ""})
+    monkeypatch.setenv("NO_COLOR", "")
+    code, shown = run_on_terminal("transform", stdin=given)
     assert code == 1
     assert "\x1b[31merror\x1b[0m unclosed-parameter" in shown
     assert "\u202e" not in shown
     assert "\u009b" not in shown
     assert r"\u202e" in shown
-    _, plain = on_a_terminal(["transform"], given, {"NO_COLOR": "1"})
+    monkeypatch.setenv("NO_COLOR", "1")
+    _, plain = run_on_terminal("transform", stdin=given)
     assert "\x1b" not in plain
 
 
-def test_a_terminal_without_a_file_says_what_to_do():
-    code, shown = on_a_terminal(["transform", "-d", "roo-xml"], None, {})
+def test_a_terminal_without_a_file_says_what_to_do(run_on_terminal: Callable[..., tuple[object, str]]):
+    code, shown = run_on_terminal("transform", "-d", "roo-xml")
     assert code == 2
     assert "give a FILE" in shown

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -20,7 +17,6 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from tests.support.project import ROOT
 from tests.support.streams import message, stream_of, tool
 from tests.support.tiers import each_row
 from workbench.cli.library import library_list, library_rebuild, tape_table
@@ -402,15 +398,13 @@ def test_no_name_pushes_the_rest_off_the_terminal():
         assert cell_len("".join(piece.text for piece in line)) <= 80
 
 
-def test_on_a_terminal_it_fits(stocked: Path):
-    leader, follower = pty.openpty()
-    environment = os.environ | {"COLUMNS": "100", "NO_COLOR": ""}
-    code = f"from workbench.cli.library import library_list; library_list({str(stocked)!r})"
-    subprocess.run([sys.executable, "-c", code], stdout=follower, env=environment, timeout=60, check=True,
-                   cwd=ROOT)  # fmt: skip
-    os.close(follower)
-    out = os.read(leader, 100_000).decode()
-    os.close(leader)
+def test_on_a_terminal_it_fits(
+    stocked: Path, run_on_terminal: Callable[..., tuple[object, str]], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "")
+    code, out = run_on_terminal("library", "list", "--library", str(stocked))
+    assert code == 0
     assert "\x1b[31m" in out  # our own red, for an error
     plain = re.sub(r"\x1b\[(31|33|0)m", "", out)
     assert "\x1b" not in plain
