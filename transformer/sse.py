@@ -41,6 +41,7 @@ class SSEDecoder:
         "_offset",
         "_start",
         "lost",
+        "rests",
         "stray",
     )
 
@@ -49,6 +50,7 @@ class SSEDecoder:
         self._offset = 0  # where that line begins in the stream
         self._after_cr = False  # a LF that comes now belongs to the CR before it
         self._first = True
+        self.rests = False  # between two events: the next byte begins one
         self._data: list[bytes] = []
         self._lines: list[tuple[int, int]] = []
         self._name = ""
@@ -61,21 +63,29 @@ class SSEDecoder:
         """Nothing of an event has arrived that was not returned."""
         return not self._line and not self._data
 
+    def skip(self, size: int) -> None:
+        """Whole events, which somebody else has read; it rests."""
+        self._offset += size
+
     def feed(self, chunk: bytes) -> list[Frame]:
-        if self._after_cr or b"\r" in chunk:
-            return self._feed_any(chunk)
         if (
-            chunk.find(b"\n") == len(chunk) - 2
+            self.rests
+            and chunk.find(b"\n") == len(chunk) - 2
             and chunk[:6] == b"data: "
             and chunk[-1] == _LF
-            and self._start < 0
-            and not self._line
-            and not self._first
+            and b"\r" not in chunk
         ):
-            # One whole event and nothing else, between two events: what nearly every read is.
+            # One whole event and nothing else: what nearly every read is.
             offset = self._offset
             self._offset = end = offset + len(chunk)
             return [(chunk[6:-2], "", offset, end, ((offset + 6, end - 2),))]
+        cr = self._after_cr or b"\r" in chunk
+        frames = self._feed_any(chunk) if cr else self._feed_lines(chunk)
+        self.rests = self._start < 0 and not (self._line or self._after_cr or self._first)
+        return frames
+
+    def _feed_lines(self, chunk: bytes) -> list[Frame]:
+        """Where every line ends with LF."""
         lines = chunk.split(b"\n")
         rest = lines.pop()
         frames: list[Frame] = []

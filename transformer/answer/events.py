@@ -89,6 +89,18 @@ class EventReader:
         self._only_field: str | None = None  # of the event's delta
         self._place = "delta"  # where the choice that is being read has its text
 
+    def run(self, chunk: bytes) -> int:
+        """How many bytes at the beginning of a read, at which an event begins, are a run of prose."""
+        run = self._run
+        taken = 0
+        if run is not None:
+            for event in chunk.split(b"\n\n")[:-1]:
+                if event[:6] != b"data: " or not run.take(event[6:]):
+                    break
+                self.journal.event += 1
+                taken += len(event) + 2
+        return taken
+
     def event(self, frame: Frame) -> None:
         journal, answer = self.journal, self.answer
         journal.event += 1

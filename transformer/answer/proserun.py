@@ -20,7 +20,19 @@ _TOGETHER = 512  # texts after which the choice is told at the latest
 class ProseRun:
     """Takes the events of a run."""
 
-    __slots__ = ("_channel", "_choice", "_client", "_head", "_notices", "_shape", "_tail", "_texts")
+    __slots__ = (
+        "_after",
+        "_before",
+        "_channel",
+        "_choice",
+        "_client",
+        "_end",
+        "_head",
+        "_notices",
+        "_start",
+        "_tail",
+        "_texts",
+    )
 
     def __init__(
         self,
@@ -32,15 +44,17 @@ class ProseRun:
         around: tuple[bytes, bytes],
     ) -> None:
         self._choice, self._channel, self._notices = choice, channel, notices
-        self._client, self._shape = client, shape
+        self._client = client
+        self._before, self._after = shape.before, shape.after
+        self._start, self._end = len(self._before) - 1, 1 - len(self._after)
         self._head, self._tail = around
         self._texts: list[str] = []
 
     def take(self, data: bytes) -> bool:
         """Whether this event belongs to the run; then the client has it."""
-        string = self._shape.string(data)
-        if string is None:
+        if not (data.startswith(self._before) and data.endswith(self._after)):
             return False
+        string = data[self._start : self._end]
         try:
             text = loads(string)  # with its quotes it is one string, or the event is not what it seems
         except JSONDecodeError:
@@ -65,7 +79,7 @@ class ProseRun:
 def begin(choice: Choice, channel: str, client: ClientWriter, shape: Shape) -> ProseRun | None:
     """A run from the next event on; None where one is not possible now."""
     around = client.around(shape)
-    if around is None:
+    if around is None or b"\n" in shape.before or b"\n" in shape.after:  # such an event has several lines
         return None
     notices = choice.notices(channel, shape.fields)
     return None if notices is None else ProseRun(choice, channel, notices, client, shape, around)

@@ -72,8 +72,13 @@ class StreamTransformer:
         self._received += len(chunk)
         if self.setting.raw and self._journal.keep == "none":
             return chunk
-        for frame in self._decoder.feed(chunk):
-            self._reader.event(frame)
+        rest = chunk
+        if self._decoder.rests and (taken := self._reader.run(chunk)):
+            self._decoder.skip(taken)
+            rest = chunk[taken:]
+        if rest:
+            for frame in self._decoder.feed(rest):
+                self._reader.event(frame)
         own = self._answer.client.take()
         return chunk if self.setting.raw else own
 

@@ -23,10 +23,10 @@ class Shape:
     """The bytes before and after the text of an event, and what its other bytes mean."""
 
     __slots__ = (
-        "_after",
-        "_before",
         "_end",
         "_start",
+        "after",
+        "before",
         "field",
         "fields",
         "head",
@@ -38,7 +38,7 @@ class Shape:
     )
 
     def __init__(self, before: bytes, after: bytes, obj: dict[str, Any], field: str, index: int) -> None:
-        self._before, self._after = before, after
+        self.before, self.after = before, after
         self._start, self._end = len(before) - 1, 1 - len(after)
         self.obj = obj
         self.part: dict[str, Any] = obj["choices"][0]
@@ -48,20 +48,13 @@ class Shape:
         self.member = b'{"%b":' % field.encode()
         self.head = self.tail = b""
 
-    def string(self, data: bytes) -> bytes | None:
-        """What an event has in place of the text, with its quotes; None where other bytes are around it."""
-        if data.startswith(self._before) and data.endswith(self._after):
-            return data[self._start : self._end]
-        return None
-
     def text(self, data: bytes) -> str | None:
         """The text of an event that has this shape; None if it has another."""
-        string = self.string(data)
-        if string is None:
+        if not (data.startswith(self.before) and data.endswith(self.after)):
             return None
         try:
             # With its quotes the text is one string, or the event is not what it seems.
-            text: str = orjson.loads(string)
+            text: str = orjson.loads(data[self._start : self._end])
         except orjson.JSONDecodeError:
             return None
         return text

@@ -59,6 +59,29 @@ def test_whoever_looks_sees_all_of_it(dialect: str, field: str, said: list[str],
     assert [found.message for found in quick.findings] == [found.message for found in slow.findings]
 
 
+@given(
+    st.sampled_from(sorted(DIALECTS)),
+    texts,
+    st.lists(st.sampled_from(["", ": ping\n\n", "\n", "event: x\n", "data: [1]\n\n"]), max_size=3),
+    st.sampled_from(["\n", "\n", "\r\n", "\r"]),
+    st.data(),
+)
+def test_reads_may_be_cut_anywhere(
+    dialect: str, said: list[str], between: list[str], newline: str, data: st.DataObject
+) -> None:
+    """Several events in a read, a part of one, other lines between them."""
+    events = [event(text).decode() for text in said]
+    for extra in between:
+        events.insert(data.draw(st.integers(0, len(events))), extra)
+    stream = "".join(events).replace("\n", newline).encode()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=12)))
+    quick, slow = transformer(dialect), transformer(dialect, "all")
+    out = [quick.feed(stream[a:b]) for a, b in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
+    assert b"".join([*out, quick.finish()]) == slow.feed(stream) + slow.finish()
+    assert quick.completion == slow.completion
+    assert quick.events == slow.events
+
+
 @pytest.mark.parametrize(
     ("dialect", "field"),
     [("roo-xml", "content"), ("roo-xml", "reasoning_content"), ("kimi-k2", "content"), ("auto", "content")],
