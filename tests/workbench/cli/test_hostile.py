@@ -203,7 +203,6 @@ def of_what_is_stored() -> Iterator[list[str]]:
         yield ["detect", f"{name}{NAME}.jsonl", "--json"]
     yield ["compare", f"good{NAME}.jsonl", f"nowhere{NAME}"]
     yield ["compare", f"good{NAME}.jsonl", "--with", f"{bad}={bad}"]
-    yield ["try", f"suite{NAME}.toml", "--demo"]
     yield ["try", f"suite{NAME}.toml", "--demo", "--html", f"page{NAME}", "--junit", f"junit{NAME}"]
     yield ["try", f"broken{NAME}"]
     yield ["try", "--new-suite", f"new{NAME}.toml", "--where", "kind:chat"]

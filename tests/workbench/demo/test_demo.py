@@ -18,6 +18,7 @@ import orjson
 import pytest
 
 from tests.support.bench import wait_for
+from tests.support.commands import RunCommand
 from workbench.analysis.verdicts import facts_of_player, verdict
 from workbench.demo.launch import SESSION, TIPS, Demo, Tips, proxy_settings
 from workbench.demo.scripts import (
@@ -302,13 +303,10 @@ def test_what_is_to_be_kept_is_kept(folder: Path):
         asyncio.run(story())
 
 
-def test_without_a_terminal_it_prints_three_columns(folder: Path):
-    code = "from workbench.cli.demo import demo; raise SystemExit(demo(None, False))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=folder
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "Upstream" in done.stdout and "\n>" in done.stdout and "not closed" in done.stdout
+def test_without_a_terminal_it_prints_three_columns(run: RunCommand, folder: Path):
+    done = run("demo")
+    assert (done.code, done.err) == (0, "")
+    assert b"Upstream" in done.out and b"\n>" in done.out and b"unclosed-parameter" in done.out
     assert list(folder.iterdir()) == []
 
 

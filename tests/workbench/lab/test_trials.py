@@ -27,7 +27,7 @@ from workbench.recording.redaction import Redaction, check_patterns
 from workbench.tape.format import read_tape
 
 SUITE = read_suite(str(SAMPLES / "suite.toml"))
-WHOLE, SMALL = replace(SUITE, times=16), replace(SUITE, times=3)
+WHOLE, SMALL = replace(SUITE, times=12), replace(SUITE, times=3)
 
 
 class Model(UnreliableModel):
@@ -118,7 +118,7 @@ def _check_whole(made: Try) -> None:
     table = tabulate(made.plan, made.in_order)
     for row, failing in zip(table.rows, (USUAL, CAREFUL), strict=True):
         valid = row.values["valid"]
-        assert isinstance(valid, Rate) and valid.of == 48 and valid.interval is not None
+        assert isinstance(valid, Rate) and valid.of == 36 and valid.interval is not None
         assert valid.interval.low <= 1 - failing <= valid.interval.high, "the known rate is inside"
     assert {(variant, measure.key) for variant, measure in table.called} >= {(1, "valid"), (1, "expected")}
     failed = failures(table)
@@ -129,7 +129,7 @@ def _check_whole(made: Try) -> None:
 def _check_library(made: Try) -> None:
     with Library(made.library) as library:
         rows = {row.id: row for row in library.rows() if row.try_id == made.id}
-    assert len(rows) == 96 and {row.prompt for row in rows.values()} == {"built-in", "careful"}
+    assert len(rows) == 72 and {row.prompt for row in rows.values()} == {"built-in", "careful"}
     for outcome in made.in_order:
         tape = rows[outcome.id]
         assert tape.path == outcome.tape and tape.prompt == made.plan.variants[outcome.variant].prompt
@@ -140,7 +140,7 @@ def _check_reports(made: Try, table: Table) -> None:
     assert any(line.startswith("valid call") and "↑" in line for line in shown)
     assert all(len(line) <= 80 for line in shown if " against " not in line)
     value = json.loads(json.dumps(as_json(made, table)))
-    assert value["variants"][1]["differences"]["valid"]["called"] and len(value["outcomes"]) == 96
+    assert value["variants"][1]["differences"]["valid"]["called"] and len(value["outcomes"]) == 72
     tests = ET.fromstring(junit_xml(made, table, Redaction())).findall(".//testcase")
     failed = [test.get("classname") for test in tests if test.find("failure") is not None]
     assert len(tests) == 6 and failed == ["built-in"] * len(failures(table))
