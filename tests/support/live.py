@@ -75,7 +75,7 @@ class Driver:
 
 
 @asynccontextmanager
-async def driving(library: Path, size: tuple[int, int] = (200, 36)) -> AsyncIterator[Driver]:
+async def driving(library: Path, size: tuple[int, int] = (160, 24)) -> AsyncIterator[Driver]:
     app = WorkbenchApp(library)
     async with app.run_test(size=size) as pilot:
         driver = Driver(app, pilot)

@@ -121,7 +121,7 @@ class Replayer:
 @asynccontextmanager
 async def replaying(
     *files: str | Path,
-    size: tuple[int, int] = (120, 36),
+    size: tuple[int, int] = (120, 26),
     pick: bool = False,
     compose: Compose | None = None,
     **wishes: Any,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from textual.app import App
+from textual.events import Paste
 from textual.notifications import Notification
+from textual.pilot import Pilot
 
 
 def text_of(app: App[Any]) -> str:
@@ -21,3 +24,23 @@ def told_by(app: App[Any]) -> str:
 def notifications_of(app: App[Any]) -> list[Notification]:
     """As they were sent. Textual has no public way to this either."""
     return list(app._notifications)
+
+
+async def until_seen(pilot: Pilot[Any], wanted: str) -> str:
+    """All of the screen as soon as this is on it. What lasts longer is looked at less often: to draw the
+    screen takes longer than most of what is waited for."""
+    waited, pause = 0.0, 0.02
+    while wanted not in (text := text_of(pilot.app)):
+        assert waited < 30, f"{wanted!r} is not on the screen:\n{text}"
+        await asyncio.sleep(pause)
+        waited, pause = waited + pause, min(pause * 1.5, 0.2)
+    await pilot.pause()
+    return text
+
+
+async def paste(pilot: Pilot[Any], text: str) -> None:
+    """Into whatever has the focus, as a terminal does it: each key would be drawn by itself."""
+    focused = pilot.app.screen.focused
+    assert focused is not None
+    focused.post_message(Paste(text))
+    await pilot.pause()

@@ -96,7 +96,7 @@ class ViewApp(App[None]):
 
 
 @asynccontextmanager
-async def shown(view: Screen[Any], size: tuple[int, int] = (120, 32)) -> AsyncIterator[ViewApp]:
+async def shown(view: Screen[Any], size: tuple[int, int] = (120, 26)) -> AsyncIterator[ViewApp]:
     app = ViewApp(view)
     async with app.run_test(size=size, notifications=True) as pilot:
         app.pilot = pilot

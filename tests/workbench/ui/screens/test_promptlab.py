@@ -6,10 +6,9 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 
 from tests.support.project import SAMPLES
-from tests.support.screens import text_of
+from tests.support.screens import until_seen
 from tests.support.tiers import only_exhaustive
 from workbench.lab.templates import builtin_template
 from workbench.tape.format import read_tape
@@ -19,15 +18,7 @@ from workbench.ui.screens.promptlab import PromptLab
 HEADER = read_tape(SAMPLES / "roo-xml" / "good-read.jsonl").header
 
 
-async def shows(pilot: Pilot[int], wanted: str) -> str:
-    for _ in range(300):
-        if wanted in (text := text_of(pilot.app)):
-            return text
-        await pilot.pause(0.02)
-    raise AssertionError(f"{wanted!r} is not on the screen:\n{text_of(pilot.app)}")
-
-
-@pytest.mark.parametrize("size", only_exhaustive([(80, 24), (120, 40), (200, 50)], quick=[(120, 40)]))
+@pytest.mark.parametrize("size", only_exhaustive([(80, 24), (120, 30), (200, 50)], quick=[(120, 30)]))
 async def test_a_template_is_edited_saved_and_taken_back(
     size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -35,24 +26,24 @@ async def test_a_template_is_edited_saved_and_taken_back(
     app, lab = WorkbenchApp(tmp_path), PromptLab(HEADER)
     async with app.run_test(size=size) as pilot:
         app.push_screen(lab)
-        await shows(pilot, "as saved")
+        await until_seen(pilot, "as saved")
         lab.editor.load_text("Tools:\n{% for tool in tools %}\n- {{ tool.name }}\n{% endfor %}\n")
-        text = await shows(pilot, "- read_file")
+        text = await until_seen(pilot, "- read_file")
         assert "not saved" in text and "Tokens by part" in text
         await pilot.press("f5")
-        await shows(pilot, "before − + now")
+        await until_seen(pilot, "before − + now")
         await pilot.press("f5")
         lab.editor.load_text("one\n{{ nope }}")
-        text = await shows(pilot, "line 2")
+        text = await until_seen(pilot, "line 2")
         assert "- read_file" in text, "the last good prompt stays"
         await pilot.press("escape")
-        await shows(pilot, "escape once more drops them")
+        await until_seen(pilot, "escape once more drops them")
         await pilot.press("f4")
-        await shows(pilot, "; not saved" if lab.saved != builtin_template("roo-xml") else "as saved")
+        await until_seen(pilot, "; not saved" if lab.saved != builtin_template("roo-xml") else "as saved")
         lab.editor.load_text("{{ tools[0].name }} it is")
-        await shows(pilot, "read_file it is")
+        await until_seen(pilot, "read_file it is")
         await pilot.press("f8")
-        await shows(pilot, "saved as roo-xml.jinja")
+        await until_seen(pilot, "saved as roo-xml.jinja")
         await pilot.press("escape")
         assert app.screen is not lab
     assert Path("roo-xml.jinja").read_text() == "{{ tools[0].name }} it is"
@@ -67,10 +58,10 @@ async def test_the_users_own_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("VISUAL", raising=False)
     app, lab = WorkbenchApp(tmp_path), PromptLab(HEADER)
     monkeypatch.setattr(app, "suspend", nullcontext)  # a test has no terminal to lend
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with app.run_test(size=(120, 30)) as pilot:
         app.push_screen(lab)
-        await shows(pilot, "as saved")
+        await until_seen(pilot, "as saved")
         await pilot.press("f2")
-        await shows(pilot, "edited read_file")
+        await until_seen(pilot, "edited read_file")
         lab.editor.undo()
-        await shows(pilot, "as saved")
+        await until_seen(pilot, "as saved")

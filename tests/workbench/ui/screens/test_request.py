@@ -112,17 +112,21 @@ def test_the_chat_is_seen_while_it_runs_and_after(size: tuple[int, int]):
     player = Player(header)
     player.add([status_line(0.1, "upstream", 200, [], chat)])
 
-    async def look(answer: str) -> None:
-        async with shown(RequestScreen(player, None), size) as app:
-            await ready(app)
-            assert app.sees("turn 2 of chat chat-7") or size[0] < 120
-            await app.press("5")
-            assert app.sees("chat-7", "turn-3") and app.sees("answer-4") is (answer == "answer-4")
-            assert "\x1b" not in "".join(app.seen) and app.sees("[2J[b]")
+    async def check(app: ViewApp, ended: bool) -> None:
+        await ready(app)
+        assert app.sees("turn 2 of chat chat-7") or size[0] < 120
+        await app.press("5")
+        assert app.sees("chat-7", "turn-3") and app.sees("answer-4") is ended
+        assert "\x1b" not in "".join(app.seen) and app.sees("[2J[b]")
 
-    run(look(""))
-    player.add([end_line(1.0, "done", chat=chat | {"response": "answer-4"})])
-    run(look("answer-4"))
+    async def look() -> None:
+        async with shown(RequestScreen(player, None), size) as app:
+            await check(app, ended=False)
+            player.add([end_line(1.0, "done", chat=chat | {"response": "answer-4"})])
+            await app.show(RequestScreen(player, None))
+            await check(app, ended=True)
+
+    run(look())
 
 
 @pytest.mark.exhaustive  # quick: all parts above

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 
 from tests.support.project import SAMPLES
-from tests.support.screens import text_of
+from tests.support.screens import paste, until_seen
 from workbench.analysis.filters import fits_exchange, parse
 from workbench.demo.unreliable import UnreliableModel, answer_on, asked_last
 from workbench.library.query import Library
@@ -17,14 +16,6 @@ from workbench.ui.app import WorkbenchApp
 from workbench.ui.screens.trial import TrialScreen
 
 TAPES = [SAMPLES / "roo-xml" / "good-read.jsonl", SAMPLES / "qwen3-coder" / "good-two-calls.jsonl"]
-
-
-async def shows(pilot: Pilot[int], wanted: str) -> str:
-    for _ in range(600):
-        if wanted in (text := text_of(pilot.app)):
-            return text
-        await pilot.pause(0.03)
-    raise AssertionError(f"{wanted!r} is not on the screen:\n{text_of(pilot.app)}")
 
 
 async def test_a_try_and_its_exchanges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -36,26 +27,27 @@ async def test_a_try_and_its_exchanges(tmp_path: Path, monkeypatch: pytest.Monke
     async with UnreliableModel(answers) as model:
         monkeypatch.setenv("WORKBENCH_UPSTREAM", model.url)
         app, results = WorkbenchApp(tmp_path / "library"), list[str | None]()
-        async with app.run_test(size=(120, 40)) as pilot:
+        async with app.run_test(size=(120, 32)) as pilot:
             screen = TrialScreen(tmp_path / "library", TAPES)
             app.push_screen(screen, results.append)
-            await shows(pilot, "2 requests, 10 times")
+            await until_seen(pilot, "2 requests, 10 times")
             await pilot.press("e")
-            await shows(pilot, "nothing was sent yet")
+            await until_seen(pilot, "nothing was sent yet")
             await pilot.press("n", "n", "n")
-            await shows(pilot, "2 requests, 5 times")
+            await until_seen(pilot, "2 requests, 5 times")
             await pilot.press("space", "down", "a")
-            await shows(pilot, "another way built-in")
-            await pilot.press(*"dialect", "equals_sign", *"nope", "enter")
-            await shows(pilot, "there is no dialect 'nope'")
-            await pilot.press(
-                *["backspace"] * 4, *"auto", "space", *"temperature", "equals_sign", "1", "enter"
-            )
-            await shows(pilot, "built-in dialect=auto tem…")
+            await until_seen(pilot, "another way built-in")
+            await paste(pilot, "dialect=no")
+            await pilot.press("p", "e", "enter")
+            await until_seen(pilot, "there is no dialect 'nope'")
+            await pilot.press(*["backspace"] * 4)
+            await paste(pilot, "auto temperature=")
+            await pilot.press("1", "enter")
+            await until_seen(pilot, "built-in dialect=auto tem…")
             await pilot.press("ctrl+r")
-            await shows(pilot, "all trials are done")
+            await until_seen(pilot, "all trials are done")
             await pilot.press("tab", "right", "end")
-            text = await shows(pilot, "▸ built-in dialect=auto tempe…")
+            text = await until_seen(pilot, "▸ built-in dialect=auto tempe…")
             assert "valid call" in text and "answers as wanted, by case" in text
             await pilot.press("enter")
             await pilot.pause()

@@ -10,7 +10,7 @@ from tests.support.live import driving
 from tests.support.replays import Replayer, replaying
 from tests.support.streams import sse
 from tests.support.tapes import TOOLS
-from tests.support.tiers import only_exhaustive
+from tests.support.tiers import exhaustive, only_exhaustive
 from tests.support.views import write_tape
 from transformer.records import Delta, Transition
 from workbench.library.index import rebuild
@@ -65,7 +65,7 @@ def seen(pane: TapePane) -> list[str]:
 
 
 async def test_each_event_stands_beside_what_it_led_to_and_the_level_goes_through_all_panes(tmp_path: Path):
-    async with replaying(buffered(tmp_path), size=(150, 44)) as replay:
+    async with replaying(buffered(tmp_path), size=(150, 34)) as replay:
         upstream, machine, client = panes = replay.screen.view.panes
         player = replay.player
         assert player.reads == 2
@@ -99,24 +99,25 @@ async def test_each_event_stands_beside_what_it_led_to_and_the_level_goes_throug
 
 async def test_a_replay_grows_beside_what_has_come(tmp_path: Path):
     """A read is there with all its events; what they lead to comes step by step, and nothing moves."""
-    async with replaying(buffered(tmp_path), size=(150, 44)) as replay:
+    async with replaying(buffered(tmp_path), size=(150, 34)) as replay:
         upstream, machine, client = panes = replay.screen.view.panes
         shown: dict[int, tuple[list[str], ...]] = {}
-        for _ in range(12):
+        on, back = (12, 8) if exhaustive() else (6, 4)
+        for _ in range(on):
             await replay.press("full_stop")
             assert len(set(levels(panes))) == 1
             shown[replay.step] = tuple(seen(pane) for pane in panes)
             where, row = replay.player.place(replay.step)
             assert panes[where].cursor == row
         assert sum("event" in line for line in shown[1][0]) > 3, "they have come, though nothing was done"
-        for _ in range(8):
+        for _ in range(back):
             await replay.press("comma")
             assert tuple(seen(pane) for pane in panes) == shown[replay.step]
         assert machine.count() < 12 and client.count() < 12 and upstream.count() == 1
 
 
 async def test_runs_are_folded_unfolded_and_never_hide_the_row_that_is_selected(tmp_path: Path):
-    async with replaying(tape(tmp_path, [*PROSE, *CALL, *PROSE]), size=(150, 44)) as replay:
+    async with replaying(tape(tmp_path, [*PROSE, *CALL, *PROSE]), size=(150, 34)) as replay:
         upstream, machine, _ = panes = replay.screen.view.panes
         await replay.press("greater_than_sign", "2", "g")
         assert f"×{WORDS - 2}" in replay.text and machine.extent() < 40
@@ -153,7 +154,7 @@ async def search(replay: Replayer, text: str) -> None:
 
 
 async def test_rows_by_kind_and_by_call(tmp_path: Path):
-    async with replaying(tape(tmp_path, [*PROSE[:30], *CALL, *PROSE[:9], *CALL]), size=(150, 44)) as replay:
+    async with replaying(tape(tmp_path, [*PROSE[:30], *CALL, *PROSE[:9], *CALL]), size=(150, 34)) as replay:
         upstream, machine, client = replay.screen.view.panes
         await replay.press("greater_than_sign", "2", "f")
         await replay.type("verbs")
@@ -177,7 +178,7 @@ async def test_rows_by_kind_and_by_call(tmp_path: Path):
 async def test_live_it_is_the_same_and_the_habit_goes_along_into_the_replay(tmp_path: Path):
     made = tape(tmp_path / "library" / "tapes" / "2026-11-16", [*PROSE, *CALL])
     rebuild(tmp_path / "library")
-    async with driving(tmp_path / "library", (170, 45)) as driver:
+    async with driving(tmp_path / "library", (170, 34)) as driver:
         upstream, machine, client = (driver.pane(pane) for pane in Pane)
         await driver.until(lambda: driver.screen.player and driver.screen.player.complete, made.name)
         await driver.until(lambda: machine.extent() and machine.extent() < 40, "folded")
