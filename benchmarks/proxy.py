@@ -6,6 +6,8 @@ The same load goes through every relay that is installed, all of them in turns w
 is the ratio to the copying relay within that round, and of the rounds the median: a busy machine slows all
 alike. The requests offer a tool; `workbench serve` converts roo-xml and records. GOALS has what is wanted.
 CPU of a paced chunk is counted while all streams run; what a request costs beside that is a row of its own.
+In these loads upstream and the clients are one Python process, which is slower than the copying relay; what a
+relay can carry when neither holds it up (blocks.py) is a table of its own, and beside the peers that counts.
 `workers` is the same with `--workers 2`, whose clients and upstream need cores as well.
 """
 
@@ -23,6 +25,8 @@ from statistics import median
 import psutil
 import uvloop
 
+from benchmarks import blocks
+from benchmarks.blocks import capacity
 from benchmarks.load import Load, Measured, measure, upstream
 from benchmarks.proxies import (
     HOW_TO_INSTALL,
@@ -53,6 +57,8 @@ GOALS = {
     "first byte": (False, 5.0),
 }
 TOLD = (*GOALS, "CPU, request")
+CAPACITY = {1: "capacity, 1 stream", 16: "capacity, 16 streams", 64: "capacity, 64 streams"}
+CARRIED_FOR = 1.5  # seconds, about
 MOST_MEMORY = 80  # MB
 # How many times the throughput of these is wanted, in the same run.
 FASTER = {"mitmdump": 5.0, "litellm": 30.0}
@@ -66,6 +72,13 @@ class Relay:
     port: int
     process: psutil.Process
     rounds: list[dict[str, float]] = field(default_factory=list)
+    carried: list[dict[str, float]] = field(default_factory=list)  # events a second, in each round
+
+    async def carry(self) -> None:
+        """What it can carry of streams that come as fast as they are taken."""
+        self.carried.append(
+            {what: await capacity(self.port, streams, CARRIED_FOR) for streams, what in CAPACITY.items()}
+        )
 
     async def round(self) -> None:
         values: dict[str, float] = {}
@@ -114,7 +127,23 @@ async def through_all(options: argparse.Namespace) -> tuple[list[Relay], dict[st
                 await relay.round()
         memory = {relay.name: resident_bytes(relay.process) / 1e6 for relay in relays}
     server.close()
+    await carried_by_all(relays, options.rounds)
     return relays, memory
+
+
+async def carried_by_all(relays: Sequence[Relay], rounds: int) -> None:
+    """Each relay once more, in front of the other upstream."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="workbench-bench.")))
+        source, _ = stack.enter_context(blocks.upstream())
+        for relay in relays:
+            started = await asyncio.to_thread(stack.enter_context, running(relay.name, folder, source))
+            relay.port, relay.process = started
+            await capacity(relay.port, 4, 0.2)
+        for at in range(rounds):
+            for relay in relays:
+                progress(f"capacity, round {at + 1} of {rounds}: {relay.name}")
+                await relay.carry()
 
 
 def reported(relays: Sequence[Relay], memory: Mapping[str, float]) -> Report:
@@ -127,26 +156,37 @@ def reported(relays: Sequence[Relay], memory: Mapping[str, float]) -> Report:
         for relay in relays
     }
     report = Report("What the proxy costs a stream, as ratio to a relay that only copies bytes")
+    carried = {
+        relay.name: {what: median(one[what] for one in relay.carried) for what in CAPACITY.values()}
+        for relay in relays
+    }
     report.tables.append(_beside_each_other(ratios, memory))
+    report.tables.append(_capacities(carried))
     if OURS in ratios:
         for what, (more, goal) in GOALS.items():
             report.add(what, ratios[OURS][what], "× relay", goal=goal, more=more)
         report.add("memory", memory[OURS], "MB", goal=MOST_MEMORY)
         for name, wanted in FASTER.items():
             if name in ratios:
-                for what in (one for one in GOALS if one.startswith("chunks/s")):
-                    times = ratios[OURS][what] / ratios[name][what]
+                peer = next(relay for relay in relays if relay.name == name)
+                ours = next(relay for relay in relays if relay.name == OURS)
+                for what in CAPACITY.values():
+                    times = ratio([one[what] for one in ours.carried], [one[what] for one in peer.carried])
                     report.add(f"{what}, beside {name}", times, f"× {name}", goal=wanted, more=True)
     for what in TOLD:
         more, goal = GOALS.get(what, (False, None))
         values = {name: found[what] for name, found in ratios.items()}
         report.charts.append(Bars(what, "× relay", values, goal, more, OURS))
+    for what in CAPACITY.values():
+        own = {name: found[what] / 1e3 for name, found in carried.items() if name != BASE}
+        report.charts.append(Bars(what, "1,000 events a second", own, more=True, marked=OURS))
     report.charts.append(Bars("memory", "MB", dict(memory), MOST_MEMORY, marked=OURS))
     report.data = {
         "ratios": ratios,
         "medians": {
             one.name: {what: median(found[what] for found in one.rounds) for what in TOLD} for one in relays
         },
+        "carried": carried,
         "memory_mb": dict(memory),
     }
     return report
@@ -161,6 +201,11 @@ def _beside_each_other(ratios: Mapping[str, Mapping[str, float]], memory: Mappin
     rows.append(["CPU, request", *(number(ratios[name]["CPU, request"]) for name in names), ""])
     rows.append(["memory, MB", *(number(memory[name]) for name in names), f"≤ {MOST_MEMORY}"])
     return Table("As ratio to the copying relay", ["", *names, "goal"], rows)
+
+
+def _capacities(carried: Mapping[str, Mapping[str, float]]) -> Table:
+    rows = [[what, *(f"{found[what]:,.0f}" for found in carried.values())] for what in CAPACITY.values()]
+    return Table("Events a second where neither upstream nor the clients hold it up", ["", *carried], rows)
 
 
 def measured(options: argparse.Namespace) -> Report:
