@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.cases import TOOLS, Row, check, deltas
 from tests.support.cuts import check_every_split, run
 from tests.support.streams import stream_of
-from tests.support.tiers import each_row
+from tests.support.tiers import each_row, some
 from transformer import Delta, write_call
 from transformer.jsonscan import parsed
 from transformer.request.offer import json_of
@@ -119,6 +119,10 @@ ROWS: dict[str, Row] = {
 def test_rows(row: Row) -> None:
     check("harmony", row)
     check("harmony", row, policy={"arguments": "whole"})
+
+
+@each_row("row", some(ROWS.values(), 6))  # the test above cuts all of them between characters
+def test_rows_under_every_split(row: Row) -> None:
     assert check_every_split("harmony", stream_of(row[0], 5), tools=TOOLS).calls == row[2]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.cases import TOOLS, Row, check
 from tests.support.cuts import check_every_split
 from tests.support.streams import stream_of
-from tests.support.tiers import each_row
+from tests.support.tiers import each_row, some
 
 READ = '{"path": "b"}'
 CALL = f'{{"name": "read", "parameters": {READ}}}'
@@ -56,6 +56,10 @@ ROWS: dict[str, Row] = {
 def test_rows(row: Row) -> None:
     check("llama3-json", row)
     check("llama3-json", row, policy={"arguments": "whole"})
+
+
+@each_row("row", some(ROWS.values(), 6))  # the test above cuts all of them between characters
+def test_rows_under_every_split(row: Row) -> None:
     assert check_every_split("llama3-json", stream_of(row[0], 5), tools=TOOLS).calls == row[2]
 
 

@@ -11,7 +11,7 @@ from tests.support.cases import TOOLS, Row, check, deltas
 from tests.support.cost import calls_made
 from tests.support.cuts import check_every_split, run
 from tests.support.streams import stream_of
-from tests.support.tiers import each_row
+from tests.support.tiers import each_row, some
 from transformer import Delta, write_call
 from transformer.jsonscan import parsed
 from transformer.request.offer import json_of
@@ -113,6 +113,10 @@ ROWS: dict[str, Row] = {
 def test_rows(row: Row) -> None:
     check("pythonic", row)
     check("pythonic", row, policy={"arguments": "stream"})
+
+
+@each_row("row", some(ROWS.values(), 6))  # the test above cuts all of them between characters
+def test_rows_under_every_split(row: Row) -> None:
     assert check_every_split("pythonic", stream_of(row[0], 5), tools=TOOLS).calls == row[2]
 
 
