@@ -26,16 +26,20 @@ def notifications_of(app: App[Any]) -> list[Notification]:
     return list(app._notifications)
 
 
-async def until_seen(pilot: Pilot[Any], wanted: str) -> str:
-    """All of the screen as soon as this is on it. What lasts longer is looked at less often: to draw the
-    screen takes longer than most of what is waited for."""
+async def until_seen(pilot: Pilot[Any], *wanted: str, without: str | None = None) -> str:
+    """All of the screen as soon as all of this is on it. What lasts longer is looked at less often: to draw
+    the screen takes longer than most of what is waited for."""
     waited, pause = 0.0, 0.02
-    while wanted not in (text := text_of(pilot.app)):
-        assert waited < 30, f"{wanted!r} is not on the screen:\n{text}"
+    while not _fits(text := text_of(pilot.app), wanted, without):
+        assert waited < 30, f"{wanted!r} without {without!r} is not on the screen:\n{text}"
         await asyncio.sleep(pause)
         waited, pause = waited + pause, min(pause * 1.5, 0.2)
     await pilot.pause()
     return text
+
+
+def _fits(text: str, wanted: tuple[str, ...], without: str | None) -> bool:
+    return all(one in text for one in wanted) and (without is None or without not in text)
 
 
 async def paste(pilot: Pilot[Any], text: str) -> None:

@@ -197,6 +197,7 @@ class Terminal(Program):
     ) -> None:
         self._screen = pyte.Screen(*size)
         self._stream = pyte.ByteStream(self._screen)
+        self._lines: list[str] = []
         super().__init__(home, *arguments, size=size, env=env)
 
     def see(self, data: bytes) -> None:
@@ -206,12 +207,23 @@ class Terminal(Program):
     def resize(self, columns: int, rows: int) -> None:
         with self.changed:
             self._screen.resize(rows, columns)
+            self._lines = []
         super().resize(columns, rows)
 
     @property
     def lines(self) -> list[str]:
+        """Only those that were drawn since are read anew: this is asked for after each piece of output."""
         with self.changed:
-            return [line.rstrip() for line in self._screen.display]
+            screen, width = self._screen, range(self._screen.columns)
+            if not self._lines:
+                self._lines = [""] * screen.lines
+                screen.dirty.clear()
+                screen.dirty.update(range(screen.lines))
+            for y in screen.dirty:
+                cells = screen.buffer[y]
+                self._lines[y] = "".join(cells[x].data for x in width).rstrip()
+            screen.dirty.clear()
+            return list(self._lines)
 
     @property
     def text(self) -> str:
@@ -239,9 +251,11 @@ class Terminal(Program):
     def looks(self, text: str) -> set[tuple[str, bool]]:
         """Background and boldness of a text's first cell, wherever it stands."""
         with self.changed:
-            buffer, lines = self._screen.buffer, self._screen.display
+            buffer = self._screen.buffer
             places = [
-                (y, at.start()) for y, line in enumerate(lines) for at in re.finditer(re.escape(text), line)
+                (y, at.start())
+                for y, line in enumerate(self.lines)
+                for at in re.finditer(re.escape(text), line)
             ]
             return {(buffer[y][x].bg, buffer[y][x].bold) for y, x in places}
 

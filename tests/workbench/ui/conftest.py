@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
+
+from transformer import transform_request
+from transformer.request.prompt import TemplateFailed, prompt_for
 
 
 @pytest.fixture(autouse=True)
@@ -10,3 +16,26 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a user's terminal says must not decide how a test's screen looks."""
     for name in ("NO_COLOR", "TEXTUAL_THEME", "TEXTUAL_ANIMATIONS", "COLORTERM"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def templates_are_tried_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not each in a process of its own, which costs more than the screen that shows what comes out.
+
+    The process itself: tests/workbench/test_rendering.py, lab/test_templates.py, and for the screen
+    `test_templates_are_checked`.
+    """
+
+    def size(tools: Sequence[Any], dialect: str, template: str | None) -> int:
+        return len(prompt_for(tools, dialect, template))
+
+    def sizes(lists: Sequence[Sequence[Any]], dialect: str, template: str | None) -> list[int | None]:
+        try:
+            return [size(tools, dialect, template) for tools in lists]
+        except TemplateFailed:
+            return [None] * len(lists)
+
+    monkeypatch.setattr("workbench.lab.templates.check", size)
+    monkeypatch.setattr("workbench.ui.screens.edit.check", size)
+    monkeypatch.setattr("workbench.analysis.requests.prompt_sizes", sizes)
+    monkeypatch.setattr("workbench.proxy.outgoing.converted", transform_request)

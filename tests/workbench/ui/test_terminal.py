@@ -5,67 +5,20 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.support.gated import GATES, Client, gated
 from tests.support.proxies import running_proxy
-from tests.support.sdks import openai
-from tests.support.streams import META, chunk, sse, tool
 from tests.support.terminal import Terminal
 from tests.support.tiers import only_exhaustive
-from tests.support.upstream.answers import Answer, Finish, Gate, Head, Send
 from tests.support.upstream.server import ScriptedUpstream, free_port
 
 URL = r"http://127\.0\.0\.1:\d+/v1"
-TOOLS = [tool("read_file", {"path": {"type": "string"}})]
 SENTENCE = "the parameter path is not closed before </read_file>"
-GATES = ("call", "end")
-
-
-def said(text: str, **more: Any) -> Send:
-    return Send(sse(META | chunk(text, **more), done=False))
-
-
-def gated() -> Answer:
-    """A call that stops before it begins and again before it ends, until the gate opens."""
-    return Answer(
-        [
-            Head(200, [("content-type", "text/event-stream")]),
-            said("I look at it.\n\n"),
-            Gate("call"),
-            said("<read_file>\n<path>src/"),
-            Gate("end"),
-            said("main.py</path>\n</read_file>"),
-            Send(sse(META | chunk(finish_reason="stop"))),
-            Finish(),
-        ]
-    )
-
-
-class Client(threading.Thread):
-    """The openai SDK: one streamed question; `got` is what it put together."""
-
-    def __init__(self, url: str) -> None:
-        super().__init__(name="client", daemon=True)
-        self._url = url
-        self.got: list[tuple[str, str]] = []
-        self.start()
-
-    def run(self) -> None:
-        with openai.OpenAI(base_url=self._url, api_key="none", max_retries=0, timeout=60) as client:
-            asked: Any = {"messages": [{"role": "user", "content": "What does main.py do?"}], "tools": TOOLS}
-            with client.chat.completions.stream(model="qwen3-max", **asked) as stream:
-                message = stream.get_final_completion().choices[0].message
-        self.got = [(call.function.name, call.function.arguments) for call in message.tool_calls or ()]
-
-    def result(self) -> list[tuple[str, str]]:
-        self.join(20)
-        return self.got
 
 
 @contextmanager
@@ -177,7 +130,7 @@ def test_traffic_through_the_proxy_that_the_screen_started(tmp_path: Path):
     flags = ("--dialect", "roo-xml", "--port", "0", "--library", str(tmp_path / "library"))
     with (
         upstream() as scripted,
-        Terminal(tmp_path, "--upstream", scripted.url, *flags, size=(200, 50)) as terminal,
+        Terminal(tmp_path, "--upstream", scripted.url, *flags, size=(120, 40)) as terminal,
     ):
         terminal.wait_for("waiting for the first exchange")
         answered(terminal, scripted, terminal.find(URL)[0])
@@ -207,6 +160,7 @@ def _answers(url: str) -> bool:
         return False
 
 
+@pytest.mark.exhaustive  # quick: the same in test_supervisor
 def test_without_configuration_it_says_what_to_do(tmp_path: Path):
     with Terminal(tmp_path, size=(80, 24)) as terminal:
         terminal.wait_for("No model to talk to", "workbench init", "workbench demo", "r  Try again")
@@ -230,6 +184,7 @@ def test_a_taken_port(tmp_path: Path):
             leave(terminal)
 
 
+@pytest.mark.exhaustive  # quick: the same in test_supervisor
 def test_an_upstream_that_is_started_later_and_a_running_answer(tmp_path: Path):
     port = free_port()
     flags = ("--upstream", f"http://127.0.0.1:{port}/v1", "--dialect", "roo-xml", "--port", "0")
@@ -273,6 +228,7 @@ def test_a_library_that_cannot_be_written(tmp_path: Path):
             leave(terminal)
 
 
+@pytest.mark.exhaustive  # quick: the same in test_supervisor
 def test_flags_that_cannot_take_effect_are_said(tmp_path: Path):
     with upstream() as scripted, running_proxy(tmp_path, scripted, "roo-xml") as proxy:
         given = ("--upstream", scripted.url, "--library", str(proxy.library))
@@ -287,7 +243,7 @@ def test_flags_that_cannot_take_effect_are_said(tmp_path: Path):
             leave(terminal)
 
 
-@pytest.mark.exhaustive  # quick: the first of the two keys above, and test_child
+@pytest.mark.exhaustive  # quick: the first of the two keys in test_supervisor, and test_child
 def test_a_second_proxy_beside_the_one_that_runs(tmp_path: Path):
     with upstream() as scripted, running_proxy(tmp_path, scripted, "roo-xml") as proxy:
         given = ("--upstream", scripted.url, "--library", str(proxy.library))
@@ -302,7 +258,7 @@ def test_a_second_proxy_beside_the_one_that_runs(tmp_path: Path):
             leave(terminal)
 
 
-@pytest.mark.exhaustive  # quick: attached in the flags above; test_stream
+@pytest.mark.exhaustive  # quick: attached in test_supervisor: flags; test_stream
 def test_attached_to_a_library_that_another_process_writes(tmp_path: Path):
     with upstream() as scripted, running_proxy(tmp_path, scripted, "roo-xml") as proxy:
         with Terminal(tmp_path, "attach", "--library", str(proxy.library), size=(200, 50)) as terminal:

@@ -14,6 +14,7 @@ from textual.widgets import Static, TextArea
 
 from tests.support.bench import QUICK, TOOLS, Bench, running_bench
 from tests.support.live import Driver, driving
+from tests.support.screens import paste
 from tests.support.sdks import openai
 from tests.support.streams import stream_of
 from tests.support.tapes import sample
@@ -22,6 +23,7 @@ from workbench.analysis.variants.texts import texts_of
 from workbench.replay.player import Player
 from workbench.tape.format import end_line, read_line
 from workbench.ui.screens.held import HeldEditor, HeldScreen, rewritten, tail_of
+from workbench.ui.screens.stream import StreamScreen
 
 CALL = "I look into it.\n<read_file>\n<path>secret-données.txt</path>\n</read_file>"
 
@@ -59,56 +61,79 @@ async def until_held(driver: Driver) -> None:
     await driver.until(lambda: "■ HELD" in str(driver.screen.held_bar.render()), "the bar says so")
 
 
+async def until_nothing_is_held(driver: Driver) -> None:
+    """Back in the list. Its bar asks the proxy now and then: until it has, it tells of the answer before."""
+    await driver.until(lambda: isinstance(driver.app.screen, StreamScreen), "back in the list")
+    await driver.until(lambda: "■ HELD" not in str(driver.screen.held_bar.render()), "nothing is held")
+
+
+async def until_shown(driver: Driver) -> HeldScreen:
+    """The held answer is on the screen; before, a key has nothing to act on."""
+    await driver.until(lambda: isinstance(driver.app.screen, HeldScreen), "the screen of held answers")
+    held = driver.app.screen
+    assert isinstance(held, HeldScreen)
+    await driver.until(lambda: held.shown is not None, "the held answer")
+    return held
+
+
+async def set_breakpoint(driver: Driver) -> None:
+    """After a mistake that is told and mended."""
+    await driver.press("b")
+    await paste(driver.pilot, "tol:read")
+    await driver.press("*", "enter")
+    problem = driver.screen.query_one("#prompt-problem", Static)
+    await driver.until(lambda: "did you mean tool" in str(problem.render()), "what is wrong with it")
+    await driver.press("home", "right", "right", "o", "enter")
+    await driver.until(lambda: driver.screen.held_bar.display, "the breakpoint is said")
+    assert "answers are held at tool:read*" in str(driver.screen.held_bar.render())
+
+
+async def edit_what_is_held(driver: Driver, client: Client, width: int) -> None:
+    edited = client.ask()
+    await until_held(driver)
+    await driver.until(lambda: "HELD" in driver.text(driver.list), "the list says it, too")
+    shot(driver, f"held-list-{width}")
+    await driver.press("H")
+    held = await until_shown(driver)
+    await driver.until(lambda: "secret-données" in driver.text(held.answer), "what the model wrote")
+    assert "call read_file" in driver.text(held.answer) and not edited.done()
+    assert re.search(r"HELD at tool:read\*.* (5:00|4:5\d) left", str(held._head.render()))
+    shot(driver, f"held-answer-{width}")
+    await driver.until(lambda: held.shown is not None and not held.shown.arriving, "all of it is here")
+    await driver.press("e")
+    await driver.until(lambda: isinstance(driver.app.screen, HeldEditor), "the editor")
+    editor = driver.app.screen.query_one(TextArea)
+    shot(driver, f"held-edit-{width}")
+    editor.load_text(editor.text.replace("secret-données.txt", "README.md"))
+    await driver.press("ctrl+s")
+    await driver.until(edited.done, "the client has its answer")
+    assert edited.result() == [("read_file", {"path": "README.md"})]
+    await until_nothing_is_held(driver)
+
+
+async def drop_what_is_held(driver: Driver, client: Client) -> None:
+    dropped = client.ask()
+    await until_held(driver)
+    await driver.press("H")
+    await until_shown(driver)
+    await driver.press("x")
+    assert not dropped.done(), "one key drops nothing"
+    await driver.press("x")
+    await driver.until(dropped.done, "the client has its error")
+    with pytest.raises(openai.APIError, match="dropped by a person"):
+        dropped.result()
+    await until_nothing_is_held(driver)
+
+
 async def test_held_edited_let_go_and_dropped(tmp_path: Path):
     with running_bench(tmp_path, toml=QUICK) as bench:
         client = Client(bench)
         assert client.ask().result(10)  # the library has something to show
-        size = tuple(map(int, os.environ.get("SHOT_SIZE", "120x40").split("x")))
-        async with driving(bench.proxy.library, size=(size[0], size[1])) as driver:
-            await driver.press("b")
-            await driver.press(*"tol:read*", "enter")
-            assert "did you mean tool" in str(driver.screen.query_one("#prompt-problem", Static).render())
-            await driver.press("home", "right", "right", "o", "enter")
-            await driver.until(lambda: driver.screen.held_bar.display, "the breakpoint is said")
-            assert "answers are held at tool:read*" in str(driver.screen.held_bar.render())
-
-            edited = client.ask()
-            await until_held(driver)
-            await driver.until(lambda: "HELD" in driver.text(driver.list), "the list says it, too")
-            shot(driver, f"held-list-{size[0]}")
-            await driver.press("H")
-            await driver.until(lambda: isinstance(driver.app.screen, HeldScreen), "the held answer")
-            held = driver.app.screen
-            assert isinstance(held, HeldScreen)
-            await driver.until(lambda: "secret-données" in driver.text(held.answer), "what the model wrote")
-            assert "call read_file" in driver.text(held.answer) and not edited.done()
-            assert re.search(r"HELD at tool:read\*.* (5:00|4:5\d) left", str(held._head.render()))
-            shot(driver, f"held-answer-{size[0]}")
-            await driver.until(
-                lambda: held.shown is not None and not held.shown.arriving, "all of it is here"
-            )
-            await driver.press("e")
-            await driver.until(lambda: isinstance(driver.app.screen, HeldEditor), "the editor")
-            editor = driver.app.screen.query_one(TextArea)
-            shot(driver, f"held-edit-{size[0]}")
-            editor.load_text(editor.text.replace("secret-données.txt", "README.md"))
-            await driver.press("ctrl+s")
-            await driver.until(edited.done, "the client has its answer")
-            assert edited.result() == [("read_file", {"path": "README.md"})]
-            await driver.until(lambda: driver.app.screen is not held, "nothing is held any more")
-
-            dropped = client.ask()
-            await until_held(driver)
-            await driver.press("H")
-            await driver.until(lambda: isinstance(driver.app.screen, HeldScreen), "the next one")
-            await driver.press("x")
-            assert not dropped.done(), "one key drops nothing"
-            await driver.press("x")
-            await driver.until(dropped.done, "the client has its error")
-            with pytest.raises(openai.APIError, match="dropped by a person"):
-                dropped.result()
-            await driver.until(lambda: not isinstance(driver.app.screen, HeldScreen), "back in the list")
-
+        columns, lines = map(int, os.environ.get("SHOT_SIZE", "120x30").split("x"))
+        async with driving(bench.proxy.library, size=(columns, lines)) as driver:
+            await set_breakpoint(driver)
+            await edit_what_is_held(driver, client, columns)
+            await drop_what_is_held(driver, client)
             left = client.ask()
             await until_held(driver)
         assert left.result(10) == [("read_file", {"path": "secret-données.txt"})], "the screen has gone"

@@ -15,6 +15,7 @@ from workbench.tape.format import read_tape
 from workbench.ui.app import WorkbenchApp
 from workbench.ui.screens.promptlab import PromptLab
 
+pytestmark = pytest.mark.usefixtures("templates_are_tried_here")
 HEADER = read_tape(SAMPLES / "roo-xml" / "good-read.jsonl").header
 
 

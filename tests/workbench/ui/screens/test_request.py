@@ -159,6 +159,7 @@ def test_folding():
 
 
 @each_size
+@pytest.mark.usefixtures("templates_are_tried_here")
 def test_a_hostile_request(size: tuple[int, int]):
     sent = {"model": HOSTILE, "messages": [{"role": "system", "content": HOSTILE}], HOSTILE: HOSTILE}
     player = hostile_player(

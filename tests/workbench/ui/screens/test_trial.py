@@ -18,6 +18,7 @@ from workbench.ui.screens.trial import TrialScreen
 TAPES = [SAMPLES / "roo-xml" / "good-read.jsonl", SAMPLES / "qwen3-coder" / "good-two-calls.jsonl"]
 
 
+@pytest.mark.usefixtures("templates_are_tried_here")
 async def test_a_try_and_its_exchanges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Another way to ask is added, the table fills, and a cell leads to its exchanges in the list."""
     monkeypatch.chdir(tmp_path)

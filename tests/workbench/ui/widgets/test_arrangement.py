@@ -65,7 +65,7 @@ def seen(pane: TapePane) -> list[str]:
 
 
 async def test_each_event_stands_beside_what_it_led_to_and_the_level_goes_through_all_panes(tmp_path: Path):
-    async with replaying(buffered(tmp_path), size=(150, 34)) as replay:
+    async with replaying(buffered(tmp_path), size=(150, 44)) as replay:
         upstream, machine, client = panes = replay.screen.view.panes
         player = replay.player
         assert player.reads == 2
