@@ -48,6 +48,25 @@ def _imports_of(module: str) -> Iterator[str]:
                 yield name if name in SOURCES else node.module
 
 
+ONLY_POSIX = {"fcntl", "grp", "posix", "pty", "pwd", "readline", "resource", "termios", "tty", "uvloop"}
+
+
+def test_modules_that_windows_lacks_are_imported_where_they_are_used():
+    """A screen that cannot be imported there is of no use, whatever it does not need."""
+    found = {
+        module: names
+        for module, path in SOURCES.items()
+        if (names := _names_at_the_top(ast.parse(path.read_text(encoding="utf-8"))) & ONLY_POSIX)
+    }
+    assert not found
+
+
+def _names_at_the_top(tree: ast.Module) -> set[str]:
+    imported = [alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names]
+    imported += [node.module for node in tree.body if isinstance(node, ast.ImportFrom) and node.module]
+    return {name.partition(".")[0] for name in imported}
+
+
 def test_the_contracts_hold():
     done = subprocess.run(
         [Path(sys.executable).with_name("lint-imports"), "--no-logo", "--no-cache"],

@@ -7,8 +7,6 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-import regex
-
 from workbench.errors import UserError
 
 LIMIT = 0.2  # seconds for one text; ordinary expressions need less than a millisecond
@@ -49,6 +47,8 @@ class Pattern:
     __slots__ = ("_compiled", "given_up", "source")
 
     def __init__(self, source: str) -> None:
+        import regex  # it takes as long as half of our own modules, and few use an expression
+
         self.source = source
         self.given_up = False
         if len(source) > _LONGEST:

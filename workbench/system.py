@@ -72,6 +72,19 @@ def make_private(descriptor: int) -> None:
         os.fchmod(descriptor, 0o600)
 
 
+def lock(descriptor: int) -> None:
+    """For this process alone, until the file is closed. OSError: another one has it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 def read_at(descriptor: int, size: int, offset: int) -> bytes:
     """A piece of a file; where it is read or written otherwise stays as it is."""
     if sys.platform != "win32":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_args
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 # What a command does stands in a module of its own, which is imported when that command was chosen: `--help`
 # and a misspelt option are answered at once, and `library list` does not wait for the proxy or the screen.
+
+# Between two looks for garbage among the newest objects (default 700): what is imported stays, and there is
+# much of it.
+_ALLOCATIONS = 20_000
 
 # What decides where the proxy listens and what it talks to; `serve` and `config` take the same.
 UpstreamOption = Annotated[
@@ -657,6 +662,7 @@ def dialects_command(
 
 def main() -> NoReturn:
     """The command `workbench`: every outcome is an exit code and a message, never a traceback."""
+    gc.set_threshold(_ALLOCATIONS, 20, 50)
     try:
         app(prog_name="workbench")
     except Exception as error:

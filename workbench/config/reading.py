@@ -29,7 +29,6 @@ from workbench.config.settings import (
     default_of,
 )
 from workbench.errors import UserError, parser_says
-from workbench.recording.redaction import Redaction
 from workbench.tape.inputs import read_file
 
 NAME = "workbench.toml"
@@ -157,6 +156,8 @@ class Upstreams:
         try:
             check_name([name], self.found, "upstream")
         except UnknownName as error:
+            from workbench.recording.redaction import Redaction  # its expressions take a while to compile
+
             # Somebody may have pasted a key where a name is wanted.
             raise UserError(f"{place}{Redaction().text(str(error))}{hint}") from None
         return name

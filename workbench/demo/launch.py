@@ -21,8 +21,7 @@ from transformer.request.request import transform_request
 from transformer.upstreams.qwen_chat import QwenChat
 from workbench.config.reading import VARIABLE
 from workbench.config.settings import PREFIX
-from workbench.demo.scripts import DEMO, QWEN_CHAT, Script, read_script
-from workbench.demo.traffic import TEMPORARY
+from workbench.demo.scripts import DEMO, QWEN_CHAT, TEMPORARY, Script, read_script
 from workbench.errors import UserError
 from workbench.files import samples_dir
 from workbench.library.index import rebuild

@@ -21,6 +21,7 @@ from workbench.tape.format import read_tape
 
 _TOKEN = re.compile(r"<\|\w+\|>|\s*[^\W_]{1,6}|\s*[^\w\s]{1,2}|\s+|.", re.DOTALL)
 _PACE = 0.045  # seconds between two tokens, more or less
+TEMPORARY = "--temporary"  # tells the traffic: the library is to be removed when its proxy is gone
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ import orjson
 from transformer.sse import encode
 from transformer.upstreams.qwen_chat import QwenChat
 from workbench.demo.scripts import (
+    TEMPORARY,
     TITLE_PROMPT,
     Answer,
     Conversation,
@@ -432,7 +433,6 @@ def _add(calls: list[dict[str, Any]], part: dict[str, Any]) -> None:
 
 # Seconds between two conversations of a row: lively while somebody looks for the first time, then seldom.
 PAUSES = (3.0, 10.0, 30.0)
-TEMPORARY = "--temporary"  # the library is to be removed when its proxy is gone
 _PROXY_ENDS = 30.0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
@@ -24,8 +24,10 @@ from workbench.lab.statistics import (
     has_scipy,
 )
 from workbench.lab.store import Try
-from workbench.recording.redaction import Redaction
 from workbench.text import visible_line, visible_text
+
+if TYPE_CHECKING:
+    from workbench.recording.redaction import Redaction
 
 GAP = "   "
 _LONGEST_NAME = 28

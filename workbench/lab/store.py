@@ -6,7 +6,6 @@ over.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import time
@@ -21,6 +20,7 @@ from workbench.lab.outcomes import Outcome
 from workbench.lab.plan import Plan
 from workbench.library.query import tape_of
 from workbench.library.tapefiles import is_file, is_real_file, make_folder
+from workbench.system import lock
 from workbench.text import json_object, json_text
 
 TRIES = "tries"
@@ -52,7 +52,7 @@ class Try:
         """While outcomes are added. Only one process may do that."""
         with open(self.folder / _OUTCOMES, "ab", opener=_append) as file:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(file.fileno())
             except OSError:
                 raise UserError(f"{self.id} is running already, in another process") from None
             self._file = file

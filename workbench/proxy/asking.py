@@ -9,14 +9,18 @@ import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 from urllib.parse import quote
-
-import httpx
 
 from transformer.jsontext import dumps
 from workbench.errors import UserError
 from workbench.proxy.registration import Registration, registered
+
+if TYPE_CHECKING:
+    import httpx
+
+# httpx is imported where something is asked: it takes a tenth of a second, and a screen has drawn its list by
+# then.
 
 # What is registered speaks plain HTTP. A client that is told nothing reads all certificates, for some 40 ms.
 _NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -35,6 +39,8 @@ def _answers(registration: Registration, timeout: float) -> bool:
 
 def status_of(registration: Registration, timeout: float = 1.0) -> dict[str, Any] | None:
     """Its upstreams and what runs, as it says itself; None where it does not answer. It blocks, too."""
+    import httpx
+
     headers = {"x-workbench-token": registration.token}
     try:
         # Not through a proxy of the network: this one is on the same machine.
@@ -62,6 +68,8 @@ _NOBODY = (
 
 async def health_of(url: str, token: str | None) -> Any:
     """What a proxy says about itself, upstreams and tapes included; None where it does not answer."""
+    import httpx
+
     try:
         async with httpx.AsyncClient(trust_env=False, verify=_NO_CERTIFICATES, timeout=10) as client:
             headers = {"x-workbench-token": token} if token else {}
@@ -117,6 +125,8 @@ class ProxyConnection:
     """A running proxy that is asked more than once: `async with` keeps one connection open."""
 
     def __init__(self, proxy: Registration) -> None:
+        import httpx
+
         self.proxy = proxy
         # Not through a proxy of the network: this one is on the same machine.
         self._http = httpx.AsyncClient(trust_env=False, verify=_NO_CERTIFICATES, timeout=_SECONDS)
@@ -172,6 +182,8 @@ class ProxyConnection:
         await self._ask("POST", f"/held/{id}", dumps({"do": what, **more}))
 
     async def _ask(self, method: str, path: str, content: bytes | None = None) -> dict[str, Any]:
+        import httpx
+
         headers = {"content-type": "application/json", "x-workbench-token": self.proxy.token}
         try:
             answer = await self._http.request(
@@ -184,6 +196,8 @@ class ProxyConnection:
 
 async def resend(library: Path, wish: Resend) -> Sent:
     """Send it through the newest proxy that answers; UserError says why that was not possible."""
+    import httpx
+
     problem = _NOBODY
     for proxy in registered(library):
         try:
@@ -199,6 +213,8 @@ async def resend(library: Path, wish: Resend) -> Sent:
 
 
 async def _ask(proxy: Registration, wish: Resend) -> httpx.Response:
+    import httpx
+
     # Not through a proxy of the network: this one is on the same machine.
     async with httpx.AsyncClient(trust_env=False, verify=_NO_CERTIFICATES, timeout=_SECONDS) as client:
         return await client.post(
@@ -229,6 +245,8 @@ def _accepted(answer: httpx.Response) -> dict[str, Any]:
 
 def listed_models(url: str, token: str | None) -> list[str]:
     """The models that the proxy at this URL lists; none where it does not run, or its upstream lists none."""
+    import httpx
+
     headers = {} if token is None else {"authorization": f"Bearer {token}"}
     try:
         answer = httpx.get(f"{url}/models", headers=headers, timeout=2, trust_env=False).json()

@@ -202,9 +202,14 @@ class ProxyChild:
         if self._process is None or self.released:
             return None
         self.stopping = True
-        for ask, wait in ((signal.SIGTERM, patience), (signal.SIGTERM, _FURTHER), (signal.SIGKILL, _FURTHER)):
+        process = self._process
+        for ask, wait in (
+            (process.terminate, patience),
+            (process.terminate, _FURTHER),
+            (process.kill, _FURTHER),
+        ):
             with contextlib.suppress(ProcessLookupError):
-                self._process.send_signal(ask)
+                ask()
             with contextlib.suppress(TimeoutError):
                 return await asyncio.wait_for(self.ended(), wait)
         return None

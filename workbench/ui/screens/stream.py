@@ -39,7 +39,6 @@ from workbench.ui.screens.compare import Sides
 from workbench.ui.screens.held import InterceptingScreen
 from workbench.ui.screens.replay import ReplayScreen
 from workbench.ui.screens.session import SessionScreen
-from workbench.ui.screens.trial import TrialScreen
 from workbench.ui.screens.view import Choice, ListScreen, Picked, files_of
 from workbench.ui.widgets.bars import FILTER, NOTE, PLACE, KeyBar, Question
 from workbench.ui.widgets.exchanges import Catalogue, Entry, ExchangeList
@@ -651,6 +650,8 @@ class StreamScreen(InterceptingScreen):
         rows = marked or ([chosen.row] if chosen is not None else [])
         tapes = [tape for row in rows if is_real_file(tape := self.library / row.path)]
         if tapes:
+            from workbench.ui.screens.trial import TrialScreen  # with the whole lab, which few open
+
             screen = TrialScreen(self.library, tapes)
             self.app.push_screen(screen, self._show_tried)
 
