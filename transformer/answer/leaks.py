@@ -117,7 +117,7 @@ def _combined() -> re.Pattern[str]:
     rests: dict[str, list[str]] = {}
     for number, mark in enumerate(MARKS):
         # Names of groups may stand only once in a pattern.
-        own = mark.shape.pattern.pattern.replace("(?P<", f"(?P<of{number}_").replace(
+        own = mark.shape.written.replace("(?P<", f"(?P<of{number}_").replace(
             "(?P=", f"(?P=of{number}_"
         )
         size = 2 if own.startswith("\\") else 1

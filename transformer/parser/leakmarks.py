@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 # What makes a mark more than a tag that somebody names: its shape alone (tokens that nobody types); the name
@@ -20,18 +21,22 @@ NAME = r"[^<>\s]{1,256}"
 WORD = r"[A-Za-z_][\w.:-]{0,255}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LeakMark:
     """One shape. `opener` is the part that a person would quote when asking about it.
 
     The pattern begins with a literal character; its group `name` is the tool's name, `child` the first
-    parameter.
+    parameter. It is compiled when it is first looked for: there are many, and most programs need none.
     """
 
     opener: str
-    pattern: re.Pattern[str]
+    written: str
     needs: Needs
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        return re.compile(self.written)
 
 
 def leak_mark(opener: str, pattern: str, needs: Needs = "shape") -> LeakMark:
-    return LeakMark(opener, re.compile(pattern), needs)
+    return LeakMark(opener, pattern, needs)
