@@ -294,4 +294,4 @@ def test_long_arguments_take_work_in_proportion(piece: str):
             growing.add(piece)
         assert growing.problem is not None or piece == "1"
 
-    assert calls_made(lambda: add(20_000)) < 11 * calls_made(lambda: add(2_000))
+    assert calls_made(lambda: add(8_000)) < 11 * calls_made(lambda: add(800))

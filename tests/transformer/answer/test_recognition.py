@@ -15,7 +15,7 @@ from tests.support.cuts import check_every_split, codes, every_split, run, trans
 from tests.support.samples import ALL, name_of, some_samples
 from tests.support.spans import check_records
 from tests.support.streams import sse, stream_of
-from tests.support.tiers import each_row, exhaustive, some
+from tests.support.tiers import each_row, exhaustive, only_exhaustive, some
 from transformer import DIALECTS, Delta, StreamTransformer, call_ids, write_call
 from transformer.answer.recognition import dialect_of_model
 from workbench.tape.format import Tape, read_tape
@@ -214,9 +214,11 @@ def test_names_of_models(model: str, dialect: str | None) -> None:
 
 # -- thoughts
 
+THINKING = ["roo-xml", "qwen3-coder", "kimi-k2", "glm", "hermes", "mistral", "pythonic"]
+
 
 @each_row("model", ["nobody-knows-it", "own"])
-@each_row("dialect", ["roo-xml", "qwen3-coder", "kimi-k2", "glm", "hermes", "mistral", "pythonic"])
+@each_row("dialect", only_exhaustive(THINKING, ["roo-xml", "qwen3-coder", "kimi-k2", "hermes", "pythonic"]))
 @each_row("policy", [{}, {"in_think": "text"}, {"in_think": "call"}, {"reasoning": "split"}])
 def test_thoughts_are_read_as_the_dialect_reads_them(
     dialect: str, policy: dict[str, Any], model: str

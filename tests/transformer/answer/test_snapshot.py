@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.client import result
 from tests.support.streams import JSON, chunk, numbered, sse, stream_of, tool
-from tests.support.tiers import each_row, some
+from tests.support.tiers import each_row, exhaustive, some
 from transformer import DIALECTS, StreamTransformer
 from transformer.journal import Growing, Text
 
@@ -162,7 +162,7 @@ def test_a_snapshot_inside_every_part_of_a_call(dialect: str, arguments: str) ->
     straight = StreamTransformer(dialect, **kwargs)
     expected = play(straight, reads, "finish")
     assert result(b"".join(expected)).calls
-    for at in some(range(len(reads)), 20):
+    for at in some(range(len(reads)), 20 if exhaustive() else 8):
         original = StreamTransformer(dialect, **kwargs)
         for read in reads[:at]:
             original.feed(read)

@@ -22,6 +22,7 @@ from workbench.library.turns import Chats, Turn
 # serves is ended as Ctrl-C would.
 _RUN = """
 import json, os, signal, sys, threading
+sys.modules["scipy"] = None  # importing it takes as long as half of the commands; one trial has no intervals
 import typer.main
 from workbench.cli.main import app
 command = typer.main.get_command(app)  # calling `app` makes all commands anew

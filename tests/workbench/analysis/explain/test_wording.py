@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.support.explanations import TOOLS, played, sample, why_of, whys
 from tests.support.samples import some_samples
 from tests.support.streams import chunk, sse
-from tests.support.tiers import each_row
+from tests.support.tiers import each_row, exhaustive
 from transformer import DIALECTS, Delta, Finding, Transition, write_call
 from transformer.answer.conformance import RULES, Check
 from transformer.wording import beginning, ending, quote
@@ -230,7 +230,7 @@ def without_numbers(why: Explanation) -> tuple[str, ...]:
     return tuple(re.sub(r"(reads?|event) \d+", r"\1 N", sentence) for sentence in why.sentences)
 
 
-@some_samples(2)
+@some_samples(2 if exhaustive() else 1)
 def test_a_finding_is_explained_alike_however_the_bytes_are_cut(path: Path):
     cuts = [sample(path), sample(path, chunk=1), sample(path, chunk=1 << 20)]
     whole, *others = [
