@@ -35,6 +35,7 @@ def shot(app: Any, name: str) -> None:
         app.save_screenshot(f"{name}-{app.size.width}.svg", folder)
 
 
+# quick: the one with the least room
 @pytest.mark.parametrize("size", only_exhaustive([(80, 24), (200, 50)], quick=[(80, 24)]))
 async def test_it_opens_at_the_first_divergence(size: tuple[int, int]):
     players = [Player(TAPE.header), Player(TAPE.header, Wishes(switches={"malformed": "repair"}))]
@@ -92,6 +93,7 @@ async def opened(driver: Driver, kind: type) -> Any:
     return driver.app.screen
 
 
+# quick: one with the list beside the panes; the smallest one above
 @pytest.mark.parametrize("size", only_exhaustive([(80, 24), (120, 40), (200, 50)], quick=[(120, 40)]))
 async def test_which_two_are_compared(tmp_path: Path, size: tuple[int, int]):
     async with driving(library_of(tmp_path), size=size) as driver:

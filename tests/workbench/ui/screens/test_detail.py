@@ -122,6 +122,7 @@ HUGE = {
 }
 
 
+# quick: many rows, one long text, one long number; the others are variations of these
 @pytest.mark.parametrize("name", only_exhaustive(list(HUGE), quick=["deep", "long", "digits"]))
 def test_no_slice_of_the_layout_takes_long(name: str):
     """The shortest slices there are: each looks at the clock after one row, or a piece of one."""
@@ -278,6 +279,7 @@ def test_a_hostile_stream(size: tuple[int, int]):
     run(look())
 
 
+# quick: one of them; the layout of more above
 @pytest.mark.parametrize("name", only_exhaustive(list(HUGE), quick=["digits"]))
 def test_a_huge_event(name: str):
     data = HUGE[name] if name.startswith("deep") else json.dumps(chunk(HUGE[name]))

@@ -330,6 +330,7 @@ def test_a_tape_that_has_grown_is_looked_into_again(tmp_path: Path):
     run(look())
 
 
+# quick: the usual colours; what is drawn is the same text in all of them
 @pytest.mark.parametrize("theme", only_exhaustive(["textual-dark", "textual-light"], quick=["textual-dark"]))
 @pytest.mark.parametrize("no_color", only_exhaustive([False, True], quick=[False]))
 def test_hostile_names_texts_and_abouts_are_drawn_and_not_obeyed(

@@ -72,6 +72,7 @@ async def test_each_way_to_choose_an_action():
         assert app.chosen == ["quit"]
 
 
+# quick: the one with the least room
 @pytest.mark.parametrize("size", only_exhaustive([(80, 24), (80, 12), (200, 50)], quick=[(80, 12)]))
 async def test_hostile_texts_are_shown_and_the_actions_stay_visible(size: tuple[int, int]):
     app = Alone()

@@ -198,6 +198,7 @@ async def test_live_it_is_the_same_and_the_habit_goes_along_into_the_replay(tmp_
         assert first.scroll.shared
 
 
+# quick: the narrow one, where each pane is shown by itself; side by side in the tests above
 @pytest.mark.parametrize("size", only_exhaustive([(80, 24), (120, 30)], quick=[(80, 24)]))
 async def test_strange_text_fills_its_line_and_no_more(tmp_path: Path, size: tuple[int, int]):
     reads = [*STRANGE, b"".join(STRANGE), *STRANGE * 3, *CALL]
