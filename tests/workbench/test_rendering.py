@@ -53,6 +53,7 @@ def test_how_long_a_prompt_is():
     assert check(TOOLS, "qwen3-coder", "abc") == 3
 
 
+@pytest.mark.usefixtures("templates_in_this_process")
 def test_a_mistake_has_its_line():
     with pytest.raises(TemplateFailed) as failure:
         check(TOOLS, "qwen3-coder", "a\n{{ nothing }}")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tests.support.project import ROOT
 from tests.support.samples import ALL as SAMPLES
 from tests.support.terminal import Program
 from tests.support.tiers import exhaustive
 from workbench.cli.main import app, main
+from workbench.cli.replay import take_terminal
+from workbench.errors import UserError
 from workbench.files import samples_dir
 from workbench.text import visible_line
 
@@ -186,13 +187,16 @@ def test_keys_come_from_the_terminal_when_the_text_came_through_a_pipe(tmp_path:
         assert screen.exit_code() == 0
 
 
-def test_without_any_terminal_the_remedy_is_named():
-    code = "from workbench.cli.replay import take_terminal; take_terminal()"
-    done = subprocess.run(
-        [sys.executable, "-c", code], check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL,
-        start_new_session=True, env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    assert "there is no terminal to read keys from" in done.stderr and "| cat" in done.stderr
+def test_without_any_terminal_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch):
+    def refused(path: str, flags: int) -> int:
+        """As the kernel does it for a process that has no terminal."""
+        assert path == "/dev/tty"
+        raise OSError(errno.ENXIO, os.strerror(errno.ENXIO), path)
+
+    monkeypatch.setattr(os, "open", refused)
+    with pytest.raises(UserError, match="there is no terminal to read keys from") as told:
+        take_terminal()
+    assert "| cat" in told.value.message
 
 
 # -- whatever an answer was kept as

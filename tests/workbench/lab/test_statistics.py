@@ -7,13 +7,14 @@ import sys
 
 import pytest
 
+from tests.support.tiers import exhaustive
 from workbench.lab.outcomes import Outcome
 from workbench.lab.plan import Case, Plan, Variant
 from workbench.lab.report import lines
 from workbench.lab.statistics import LEVEL, MISSING, Rate, mean, means_differ, rate, rates_differ, tabulate
 
 CASE = Case("case", {"messages": []}, "roo-xml")
-RUNS = 200
+RUNS = 200 if exhaustive() else 120
 
 
 def simulated(chance: random.Random, failing: tuple[float, ...], times: int) -> tuple[Plan, list[Outcome]]:
