@@ -84,7 +84,7 @@ class Passed:
 
     def __init__(self) -> None:
         self.before = self.data = self.after = self.lines = b""
-        self.usual: Usual | None = None
+        self.usual: tuple[bytes, bytes] | None = None  # head and rest of such events
 
 
 class Scanner:
@@ -350,7 +350,7 @@ class AnswerMasker:
         passed, usual = self._passed, self._usual
         if lines != passed.lines or usual is None or passed.usual is None:
             return False
-        same = usual.head == passed.usual.head and usual.rest == passed.usual.rest
+        same = passed.usual == (usual.head, usual.rest)
         return same and self._raw.idle and not self._own.tail and usual.channel.repeats()
 
     def _are_plain(self, lines: bytes) -> bool:
@@ -368,7 +368,8 @@ class AnswerMasker:
         if text:
             if usual is None or not usual.channel.passes(text):
                 return False
-            self._passed.lines, self._passed.usual = lines, usual
+            self._passed.lines = lines
+            self._passed.usual = usual.head, usual.rest  # not more of it: its channel knows this
         self._raw.context = b"\n"
         return True
 
