@@ -433,7 +433,7 @@ class Watched:
         table = {place: tuple(map(self._watch, rules)) for place, rules in plain.transitions.items()}
         self.dialect = replace(plain, transitions=table)
         self.settings = [make_setting(self.dialect, TOOLS, policy, ids=numbered) for policy in POLICIES]
-        self.journal = Journal("all")
+        self.journal = Journal("findings")
 
     def _watch(self, rule: Rule) -> Rule:
         # A rule that stands in several places stays one rule: the machine compares rules by identity.
@@ -456,7 +456,7 @@ class Watched:
 
     def run(self, text: str, size: int, setting: Setting) -> None:
         """One answer, with a machine of its own."""
-        self.journal = Journal("all")
+        self.journal = Journal("findings")
         choice = Choice(0, setting, NoChunks(), self.journal, lambda: 0)
         machine = Machine(self.dialect, choice, "content")
         for at in range(0, len(text), size):
