@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
+from textual.css.model import RuleSet
+from textual.css.parse import parse
+from textual.css.types import CSSLocation
 
 from transformer import transform_request
 from transformer.request.prompt import TemplateFailed, prompt_for
@@ -39,3 +42,25 @@ def templates_are_tried_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.ui.screens.edit.check", size)
     monkeypatch.setattr("workbench.analysis.requests.prompt_sizes", sizes)
     monkeypatch.setattr("workbench.proxy.outgoing.converted", transform_request)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _styles_are_parsed_once() -> Iterator[None]:
+    """Each application parses the same styles anew, which is a part of each start that no test is about."""
+    known: dict[tuple[object, ...], list[RuleSet]] = {}
+
+    def parsed(
+        scope: str, css: str, read_from: CSSLocation, *, variable_tokens: Mapping[str, Any], **more: Any
+    ) -> list[RuleSet]:
+        """The colours of the theme are among the variables."""
+        colours = tuple(
+            (name, *(token.value for token in tokens)) for name, tokens in variable_tokens.items()
+        )
+        key = scope, css, read_from, colours, *more.values()
+        if key not in known:
+            known[key] = list(parse(scope, css, read_from, variable_tokens=dict(variable_tokens), **more))
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("textual.css.stylesheet.parse", parsed)
+        yield

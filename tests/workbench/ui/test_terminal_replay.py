@@ -13,7 +13,7 @@ SAMPLE = samples_dir() / "roo-xml" / "unclosed-parameter.jsonl"
 
 
 def test_stepping_through_a_malformed_case_to_its_explanation(tmp_path: Path):
-    with Terminal(tmp_path, "replay", str(SAMPLE), size=(120, 40)) as terminal:
+    with Terminal(tmp_path, "replay", str(SAMPLE), size=(120, 30)) as terminal:
         terminal.wait_for("step 1 of 41", "the parameter path is not closed")
         terminal.press("right", "right")
         terminal.wait_for("read 3 of 16", "state text")
