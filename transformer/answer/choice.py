@@ -211,6 +211,7 @@ class Choice:
         "refused",
         "said",
         "setting",
+        "spoke",
         "tools",
         "tools_known",
         "upstream_finish",
@@ -242,6 +243,7 @@ class Choice:
         self._whole: dict[int, JsonScanner] = {}  # where there is no message: arguments on their way
         self._left_out: set[str] = set()  # fields that the client's API has no place for
         self.said = False  # some text reached the client
+        self.spoke = False  # some did since somebody last set this
         self.next_index = 0
         self.calls = 0  # that reached the client
         self.complete = 0  # of these, with all their arguments
@@ -444,7 +446,7 @@ class Choice:
                 self._say(channel, _THOUGHT if said.thought else fields, said.start, said.text)
 
     def _say(self, channel: str, fields: tuple[str, ...], start: int, text: str) -> None:
-        self.said = True
+        self.said = self.spoke = True
         self.client.text(self.index, fields, text)
         if self.message is not None:
             self.message.say(fields, text)

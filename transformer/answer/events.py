@@ -68,11 +68,11 @@ class EventReader:
         "_only_field",
         "_patience",
         "_place",
-        "_run",
         "_shape",
         "answer",
         "finished",
         "journal",
+        "run",
     )
 
     def __init__(self, answer: Answer, journal: Journal) -> None:
@@ -84,21 +84,19 @@ class EventReader:
         self._kind: Events | None = answer.setting.upstream.events()
         self.finished = False  # upstream has said that the answer is whole
         self._shape: Shape | None = None
-        self._run: ProseRun | None = None
+        self.run: ProseRun | None = None
         self._patience = PATIENCE
         self._only_field: str | None = None  # of the event's delta
         self._place = "delta"  # where the choice that is being read has its text
 
-    def run(self, chunk: bytes) -> int:
-        """How many bytes at the beginning of a read, at which an event begins, are a run of prose."""
-        run = self._run
+    def take_run(self, run: ProseRun, chunk: bytes) -> int:
+        """How many bytes at the beginning of a read, at which an event begins, belong to the run of prose."""
         taken = 0
-        if run is not None:
-            for event in chunk.split(b"\n\n")[:-1]:
-                if event[:6] != b"data: " or not run.take(event[6:]):
-                    break
-                self.journal.event += 1
-                taken += len(event) + 2
+        for event in chunk.split(b"\n\n")[:-1]:
+            if event[:6] != b"data: " or not run.take(event[6:]):
+                break
+            self.journal.event += 1
+            taken += len(event) + 2
         return taken
 
     def event(self, frame: Frame) -> None:
@@ -107,8 +105,8 @@ class EventReader:
         if journal.all:
             journal.saw(frame)
         data = frame[0]
-        if self._run is not None:
-            if self._run.take(data):
+        if self.run is not None:
+            if self.run.take(data):
                 return
             self.settle()
         self._only_field = None
@@ -147,14 +145,16 @@ class EventReader:
             if self._careful:
                 self._text(choice, 0, channel, shape.fields, text)
             else:
+                choice.spoke = False
                 choice.text(channel, shape.fields, text)
-                self._run = begin(choice, channel, client, shape)
+                if choice.spoke:
+                    self.run = begin(choice, channel, client, shape)
 
     def settle(self) -> None:
         """Whoever looks at the answer, or reads an event of another kind, has to know all of it."""
-        if self._run is not None:
-            self._run.settle()
-            self._run = None
+        if self.run is not None:
+            self.run.settle()
+            self.run = None
 
     def _learn(self, data: bytes, obj: Object, choices: list[Any]) -> None:
         """The next event may have the shape of this one, if this one had nothing but a text."""

@@ -73,7 +73,9 @@ class StreamTransformer:
         if self.setting.raw and self._journal.keep == "none":
             return chunk
         rest = chunk
-        if self._decoder.rests and (taken := self._reader.run(chunk)):
+        run = self._reader.run
+        if run is not None and self._decoder.rests:
+            taken = self._reader.take_run(run, chunk)
             self._decoder.skip(taken)
             rest = chunk[taken:]
         if rest:
