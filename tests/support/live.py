@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from tests.support.screens import until
 from workbench.replay.player import Pane
 from workbench.ui.app import WorkbenchApp
 from workbench.ui.screens.stream import StreamScreen
@@ -62,12 +62,7 @@ class Driver:
         await self.pilot.pause()
 
     async def until(self, condition: Callable[[], Any], what: str) -> None:
-        for _ in range(500):
-            if condition():
-                return
-            await self.pilot.pause()
-            await asyncio.sleep(0.01)
-        raise AssertionError(f"{what} did not happen")
+        await until(self.pilot, condition, what)
 
     def text(self, widget: Any) -> str:
         """What a widget shows, line by line."""

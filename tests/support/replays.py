@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -12,7 +11,7 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tests.support.screens import text_of, told_by
+from tests.support.screens import text_of, told_by, until
 from workbench.files import samples_dir
 from workbench.replay.player import Pane, Player
 from workbench.replay.sources import Compose, replayables_of
@@ -69,12 +68,7 @@ class Replayer:
         await self.press("enter")
 
     async def until(self, condition: Callable[[], Any], what: str) -> None:
-        for _ in range(1000):
-            if condition():
-                return
-            await self.pilot.pause()
-            await asyncio.sleep(0.01)
-        raise AssertionError(f"{what} did not happen; on the screen:\n{self.text}")
+        await until(self.pilot, condition, what)
 
     @property
     def text(self) -> str:

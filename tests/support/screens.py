@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 from textual.app import App
 from textual.events import Paste
 from textual.notifications import Notification
 from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
 
 
 def text_of(app: App[Any]) -> str:
@@ -26,14 +29,27 @@ def notifications_of(app: App[Any]) -> list[Notification]:
     return list(app._notifications)
 
 
+async def until(pilot: Pilot[Any], holds: Callable[[], Any], what: str) -> None:
+    """As soon as this holds; if that takes a while, as soon as nothing is left to be done then."""
+    begun, pause = monotonic(), 0.01
+    if holds():
+        return
+    while not holds():
+        assert monotonic() < begun + 30, f"{what} did not happen; on the screen:\n{text_of(pilot.app)}"
+        await asyncio.sleep(pause)
+        pause = min(pause * 1.3, 0.1)
+    if pilot.app.is_running:
+        await pilot.pause()
+
+
 async def until_seen(pilot: Pilot[Any], *wanted: str, without: str | None = None) -> str:
     """All of the screen as soon as all of this is on it. What lasts longer is looked at less often: to draw
     the screen takes longer than most of what is waited for."""
-    waited, pause = 0.0, 0.02
+    begun, pause = monotonic(), 0.02
     while not _fits(text := text_of(pilot.app), wanted, without):
-        assert waited < 30, f"{wanted!r} without {without!r} is not on the screen:\n{text}"
+        assert monotonic() < begun + 30, f"{wanted!r} without {without!r} is not on the screen:\n{text}"
         await asyncio.sleep(pause)
-        waited, pause = waited + pause, min(pause * 1.5, 0.2)
+        pause = min(pause * 1.5, 0.2)
     await pilot.pause()
     return text
 
@@ -43,7 +59,10 @@ def _fits(text: str, wanted: tuple[str, ...], without: str | None) -> bool:
 
 
 async def paste(pilot: Pilot[Any], text: str) -> None:
-    """Into whatever has the focus, as a terminal does it: each key would be drawn by itself."""
+    """Into the line that has the focus, as a terminal does it: each key would be drawn by itself."""
+    await until(
+        pilot, lambda: isinstance(pilot.app.screen.focused, Input | TextArea), "something to paste into"
+    )
     focused = pilot.app.screen.focused
     assert focused is not None
     focused.post_message(Paste(text))

@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +14,13 @@ from textual.pilot import Pilot
 
 from tests.support.gated import GATES, Client, gated
 from tests.support.proxies import running_proxy
-from tests.support.screens import until_seen
+from tests.support.screens import until, until_seen
 from tests.support.upstream.server import ScriptedUpstream, free_port
 from workbench.config.settings import Flags
 from workbench.proxy.registration import registered
 from workbench.ui.app import LiveApp
 
 URL = re.compile(r"http://127\.0\.0\.1:\d+/v1")
-
-
-async def until(holds: Callable[[], Any], what: str) -> None:
-    for _ in range(1000):
-        if holds():
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError(f"{what} did not happen")
 
 
 @pytest.mark.usefixtures("folder")
@@ -56,7 +47,7 @@ async def test_flags_that_cannot_take_effect_are_said(folder: Path):
             await pilot.press("a")
             await until_seen(pilot, "waiting for the first exchange", proxy.url)
             await pilot.press("q")
-            await until(lambda: not app.is_running, "the end")
+            await until(pilot, lambda: not app.is_running, "the end")
         assert app.farewell == ""
         assert proxy.process.poll() is None, "it was not ours to end"
 
@@ -65,19 +56,23 @@ async def test_an_upstream_that_is_started_later_and_a_running_answer(folder: Pa
     port = free_port()
     server = f"http://127.0.0.1:{port}/v1"
     app = LiveApp(Flags(upstream=server, dialect="roo-xml", port=0, library=str(folder / "library")))
-    async with app.run_test(size=(120, 30)) as pilot:
-        # It is a line, over nothing; it is looked at again, and the line goes away by itself.
-        await until_seen(pilot, f"✖ the model server at {server} does not answer", "Exchanges")
-        with ScriptedUpstream(port=port) as upstream:
-            upstream.answer_with(lambda seen: gated())
-            text = await until_seen(pilot, "waiting for the first exchange", without="does not answer")
-            found = URL.search(text)
-            assert found is not None
-            await is_not_cut_without_asking_and_the_proxy_can_stay(pilot, Client(found[0]), upstream)
-    (left,) = registered(folder / "library")
-    assert f"(process {left.pid})" in app.farewell and found[0] in app.farewell
-    os.kill(left.pid, signal.SIGTERM)
-    await until(lambda: not registered(folder / "library"), "the end of the proxy that was left")
+    try:
+        async with app.run_test(size=(120, 30)) as pilot:
+            # It is a line, over nothing; it is looked at again, and the line goes away by itself.
+            await until_seen(pilot, f"✖ the model server at {server} does not answer", "Exchanges")
+            with ScriptedUpstream(port=port) as upstream:
+                upstream.answer_with(lambda seen: gated())
+                text = await until_seen(pilot, "waiting for the first exchange", without="does not answer")
+                found = URL.search(text)
+                assert found is not None
+                await is_not_cut_without_asking_and_the_proxy_can_stay(pilot, Client(found[0]), upstream)
+    finally:
+        left = registered(folder / "library")
+        for proxy in left:
+            os.kill(proxy.pid, signal.SIGTERM)
+    assert [f"(process {proxy.pid})" in app.farewell for proxy in left] == [True]
+    assert found[0] in app.farewell
+    await until(pilot, lambda: not registered(folder / "library"), "the end of the proxy that was left")
 
 
 async def is_not_cut_without_asking_and_the_proxy_can_stay(
@@ -92,7 +87,7 @@ async def is_not_cut_without_asking_and_the_proxy_can_stay(
     await pilot.press("q")
     await until_seen(pilot, "l  Leave the proxy running")
     await pilot.press("l")
-    await until(lambda: not pilot.app.is_running, "the end of the screen")
+    await until(pilot, lambda: not pilot.app.is_running, "the end of the screen")
     for gate in GATES:
         upstream.open(gate)
     got = await asyncio.to_thread(client.result)

@@ -12,7 +12,7 @@ import pytest
 from tests.support.bench import CALL, HEAD, Bench, running_bench
 from tests.support.live import Driver, driving
 from tests.support.proxies import running_proxy
-from tests.support.screens import paste, text_of, until_seen
+from tests.support.screens import text_of, until_seen
 from tests.support.streams import stream_of
 from tests.support.upstream.answers import Answer, Finish, Gate, Send, stream
 from workbench.replay.player import Pane
@@ -47,7 +47,7 @@ def begun(bench: Bench, gate: str, session: str) -> Callable[[], None]:
 
 @asynccontextmanager
 async def watching(bench: Bench) -> AsyncIterator[Driver]:
-    async with driving(bench.proxy.library, (200, 30)) as driver:
+    async with driving(bench.proxy.library, (200, 40)) as driver:
         await driver.until(lambda: bench.proxy.url in text_of(driver.app), "the proxy is found")
         yield driver
 
@@ -147,9 +147,7 @@ async def test_what_can_be_done_with_an_exchange_in_the_list(bench: Bench, tmp_p
         await driver.press("m")
         await driver.until(lambda: driver.list.chosen and driver.list.chosen.row.marked, "marked")
         assert "✖◆" in driver.text(driver.list)
-        await driver.press("M")
-        await paste(driver.pilot, "truncated")
-        await driver.press("enter")
+        await driver.press("M", *"truncated", "enter")
         await driver.until(lambda: "note: truncated" in driver.text(driver.list), "the note is shown")
         await driver.press("m")
         await driver.until(lambda: driver.list.chosen and not driver.list.chosen.row.marked, "not any more")
