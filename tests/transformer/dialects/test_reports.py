@@ -17,7 +17,8 @@ from transformer import write_call
 from transformer.dialects import DIALECTS
 
 SPOKEN = sorted(DIALECTS.keys() - {"passthrough", "auto"})
-# Quick: every dialect in one of the two ways, its neighbour in the other. Their own tests have both.
+# Quick: every dialect in one of the two ways, its neighbour in the other. Both ways give the same calls:
+# test_cuts.py, test_arguments_streamed_or_whole_are_the_same_calls, and parser/test_jsongrammar.py.
 WAYS = ["whole", "stream"]
 BOTH = [(dialect, way) for dialect in SPOKEN for way in WAYS]
 QUICK = [(dialect, WAYS[number % 2]) for number, dialect in enumerate(SPOKEN)]
