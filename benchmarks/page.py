@@ -59,7 +59,8 @@ def part(words: Sequence[str], reports: Mapping[str, Report]) -> str:
         return markdown(("", "measured", "", "goal", ""), _results(report.results))
     if what == "table":
         table = report.tables[int(more[0]) - 1]
-        return f"{table.title}:\n\n{markdown(table.head, table.rows)}"
+        title = f"{table.title}:\n\n" if table.title else ""
+        return title + markdown(table.head, table.rows)
     if what == "chart":
         return f"![{report.title}](performance/{name}.svg)"
     assert what == "circumstances", words

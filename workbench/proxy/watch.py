@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from transformer.answer.conformance import Conformance
 from transformer.answer.stream import StreamTransformer
@@ -55,7 +55,7 @@ class Watch:
             if self._stream is None:
                 return None
             self._stream.finish()
-            return self._hit(self._stream, b"", t)
+            return self._hit(self._stream, b"", t, over=True)
         except Exception:
             return None
 
@@ -68,12 +68,18 @@ class Watch:
             message = self._recipe.message("all")
             self._conformance = Conformance(message.setting, streamed=False)
             message.convert(value, body)
-            return self._hit(message, body, t)
+            return self._hit(message, body, t, over=True)
         except Exception:
             return None
 
-    def _hit(self, transformer: StreamTransformer | MessageTransformer, data: bytes, t: float) -> Hit | None:
-        records = list(self._new(transformer.records))
+    def _hit(
+        self,
+        transformer: StreamTransformer | MessageTransformer,
+        data: bytes,
+        t: float,
+        over: bool = False,
+    ) -> Hit | None:
+        records = list(self._new(transformer.records, over))
         texts = list(self._new_texts(records, data))
         names = list(self._new_names(records))
         held = transformer.unaccounted
@@ -89,15 +95,26 @@ class Watch:
                 return Hit(one, words)
         return None
 
-    def _new(self, records: Sequence[Record]) -> Iterator[Record]:
-        """What was recorded since the last look, and how upstream's own events suit clients."""
+    def _new(self, records: Sequence[Record], over: bool) -> Iterator[Record]:
+        """What was recorded since the last look, and how upstream's own events suit clients. Some of that is
+        known only when it is over."""
         assert self._conformance is not None
         fresh = records[self._taken :]
         self._taken = len(records)
         for record in fresh:
-            yield record
             if isinstance(record, Event):
+                yield record
                 yield from self._conformance.event(record)
+            else:
+                yield self._named(record) if isinstance(record, Delta) and record.kind == "native" else record
+        if over:
+            yield from self._conformance.end()
+
+    def _named(self, delta: Delta) -> Delta:
+        """The transformer passes on a call of upstream's own unread; a breakpoint is to see what it says."""
+        assert self._conformance is not None
+        native = self._conformance.natives.get(delta.choice)
+        return delta if native is None else replace(delta, call=native.call, text=native.text)
 
     def _new_texts(self, records: Iterable[Record], data: bytes) -> Iterator[tuple[Part, str, int]]:
         """What each part says now, after the end of what it said before, and where the new text begins."""
