@@ -68,7 +68,8 @@ class Desk:
             running = await asyncio.to_thread(find_running, self.library)
             if running is None:
                 raise UserError(_NOBODY)
-            self._connection = ProxyConnection(running)
+            if self._connection is None:  # another look may have found it meanwhile
+                self._connection = ProxyConnection(running)
         return self._connection
 
     async def look(self) -> None:
@@ -404,7 +405,8 @@ class InterceptingScreen(ExchangeScreen):
         elif self.held_bar.display:
             self._show_held()
 
-    @work(exclusive=True, group="desk")
+    # Each has a group of its own: a look at the desk, twice a second, must not cancel what a key began.
+    @work(exclusive=True, group="desk-look")
     async def _ask_desk(self) -> None:
         with suppress(UserError):  # the proxy is gone: the screen says that elsewhere
             await self.desk.look()
@@ -430,7 +432,7 @@ class InterceptingScreen(ExchangeScreen):
     def action_held(self) -> None:
         self._open_held()
 
-    @work(exclusive=True, group="desk")
+    @work(exclusive=True, group="desk-open")
     async def _open_held(self) -> None:
         try:
             await self.desk.look()
@@ -476,7 +478,7 @@ class InterceptingScreen(ExchangeScreen):
 
         self.ask(BREAK, answered, "" if number is None else known[number])
 
-    @work(exclusive=True, group="desk")
+    @work(exclusive=True, group="desk-set")
     async def _set(self, texts: Sequence[str]) -> None:
         try:
             await self.desk.stop_at(texts)
