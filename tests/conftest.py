@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
 import os
 import sys
 from collections.abc import Iterator
@@ -13,6 +15,11 @@ import typer.main
 from hypothesis import settings
 
 from tests.support import preloaded, tiers
+from tests.support.project import ROOT
+
+# Nobody sees the frames of a test's screen, and to draw them is a third of what it costs: the workers, which
+# inherit this, draw ten a second instead of sixty.
+os.environ.setdefault("TEXTUAL_FPS", "10")
 
 # A slow machine is not a failure, hence no deadline. In CI the examples are the same every time, a person who
 # asks for many gets new ones.
@@ -50,6 +57,22 @@ def pytest_xdist_auto_num_workers() -> int:
     """Many tests wait for a process or a screen meanwhile: two more than there are cores keep all of them
     busy."""
     return (os.cpu_count() or 1) + 2
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Each worker imports a part of the tests before it collects all of them: so each is compiled, which takes
+    pytest a while, by one of them and not by all."""
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or session.config.args != session.config.getini("testpaths"):
+        return
+    number, count = int(worker["workerid"].removeprefix("gw")), worker["workercount"]
+    for path in sorted((ROOT / "tests").rglob("test_*.py"))[number::count]:
+        with contextlib.suppress(Exception):  # whoever collects it says what is wrong
+            importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+
+
+def pytest_unconfigure() -> None:
+    gc.freeze()  # pytest looks for garbage once more, and all of it is
 
 
 def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:

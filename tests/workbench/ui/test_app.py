@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from textual.command import CommandPalette
+from textual.constants import MAX_FPS
 from textual.screen import Screen
 
 from tests.support.libraries import make_library
@@ -15,6 +16,8 @@ from workbench.replay.player import Pane
 from workbench.ui.app import WorkbenchApp
 from workbench.ui.screens.problem import running_answers
 from workbench.ui.widgets.tapepane import TapePane
+
+FRAME = 1 / MAX_FPS  # seconds
 
 
 @pytest.mark.parametrize("cover", [lambda: running_answers(1), CommandPalette], ids=["question", "palette"])
@@ -28,13 +31,13 @@ async def test_what_changes_below_another_screen_is_not_drawn_until_it_is_seen(
         below, pane = driver.screen, driver.pane(Pane.CLIENT)
         over: Screen[Any] = cover()
         await driver.app.push_screen(over)
-        await driver.pilot.pause(0.1)
+        await driver.pilot.pause(6 * FRAME)
         panes.clear()
         frames.clear()
         for number in range(5):
             below.view.bar.say("info", f"number {number}", "")
             pane.go(number)
-            await driver.pilot.pause(0.02)
+            await driver.pilot.pause(1.2 * FRAME)
         assert not panes
         assert not frames or isinstance(over, CommandPalette), "the palette has a cursor that blinks"
         over.dismiss()

@@ -6,7 +6,7 @@ import pytest
 from textual.app import App
 from textual.widgets import Button, Static
 
-from tests.support.screens import text_of
+from tests.support.screens import text_of, until
 from tests.support.tiers import only_exhaustive
 from workbench.proxy.process import ProcessExit
 from workbench.ui.screens.problem import (
@@ -83,9 +83,10 @@ async def test_hostile_texts_are_shown_and_the_actions_stay_visible(size: tuple[
         assert "[@click=app.bell]no[/]" in screen and "\\x1b[31mred" in screen and "\\u202e" in screen
         assert not any(character in screen for character in "\x1b\x07\x9b\u202e")
         assert all(f"{action.key}  {action.text}" in screen for action in ALL)
-        before = app.screen.query_one("#problem-text").scroll_y
+        text = app.screen.query_one("#problem-text")
+        before = text.scroll_y
         await pilot.press("pagedown")
-        assert app.screen.query_one("#problem-text").scroll_y > before
+        await until(pilot, lambda: text.scroll_y > before, "scrolling")
         await pilot.press("q")
         assert app.chosen == ["quit"]
 
