@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import pytest
 import typer.main
@@ -60,8 +61,8 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Each worker imports a part of the tests before it collects all of them: so each is compiled, which takes
-    pytest a while, by one of them and not by all."""
+    """Each worker imports a part of the tests before it collects all of them: so each is compiled, which
+    takes pytest a while, by one of them and not by all."""
     worker = getattr(session.config, "workerinput", None)
     if worker is None or session.config.args != session.config.getini("testpaths"):
         return
@@ -81,12 +82,30 @@ def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        items[:] = _arranged(items)
     if tiers.exhaustive():
         return
     left = [item for item in items if item.get_closest_marker("exhaustive") is not None]
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item.get_closest_marker("exhaustive") is None]
+
+
+def _arranged(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Each worker begins with a part of the list, in order. Tests of screens wait most of their time: they
+    stand first in both halves, so that half of the workers wait while the others calculate."""
+    screens = [item for item in items if "ui" in item.path.parts]
+    others = [item for item in items if "ui" not in item.path.parts]
+    others.sort(key=lambda item: not _uses_an_sdk(item.path))
+    some, many = len(screens) // 2, len(others) // 2
+    return [*screens[:some], *others[:many], *screens[some:], *others[many:]]
+
+
+@cache
+def _uses_an_sdk(path: Path) -> bool:
+    """To import one takes seconds: such tests stand side by side, so that one worker does most of them."""
+    return any(f"tests.support.{name}" in path.read_text(encoding="utf-8") for name in ("apis", "sdks"))
 
 
 @pytest.hookimpl(trylast=True)
