@@ -87,9 +87,16 @@ async def rate(port: int, streams: int, blocks: int) -> float:
 
 
 async def capacity(port: int, streams: int, seconds: float) -> float:
-    """The same, with streams so long that it takes about so many seconds."""
-    first = await rate(port, streams, 1)
-    return await rate(port, streams, max(1, int(first * seconds / streams / EVENTS)))
+    """The same, with streams so long that it takes about so many seconds: of short ones the requests would
+    be most of the work."""
+    blocks = 1
+    while True:
+        found = await rate(port, streams, blocks)
+        wanted = int(found * seconds / streams / EVENTS)
+        if wanted < 2 * blocks:
+            return found
+        blocks = wanted
+        await asyncio.sleep(0.3)  # for what is still to be written of the shorter ones
 
 
 if __name__ == "__main__":

@@ -91,13 +91,9 @@ class EventReader:
 
     def take_run(self, run: ProseRun, chunk: bytes) -> int:
         """How many bytes at the beginning of a read, at which an event begins, belong to the run of prose."""
-        taken = 0
-        for event in chunk.split(b"\n\n")[:-1]:
-            if event[:6] != b"data: " or not run.take(event[6:]):
-                break
-            self.journal.event += 1
-            taken += len(event) + 2
-        return taken
+        events, size = run.take_read(chunk)
+        self.journal.event += events
+        return size
 
     def event(self, frame: Frame) -> None:
         journal, answer = self.journal, self.answer

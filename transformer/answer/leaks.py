@@ -117,9 +117,7 @@ def _combined() -> re.Pattern[str]:
     rests: dict[str, list[str]] = {}
     for number, mark in enumerate(MARKS):
         # Names of groups may stand only once in a pattern.
-        own = mark.shape.written.replace("(?P<", f"(?P<of{number}_").replace(
-            "(?P=", f"(?P=of{number}_"
-        )
+        own = mark.shape.written.replace("(?P<", f"(?P<of{number}_").replace("(?P=", f"(?P=of{number}_")
         size = 2 if own.startswith("\\") else 1
         rests.setdefault(own[:size], []).append(f"{own[size:]}(?P<mark{number}>)")
     return re.compile("|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in rests.items()))

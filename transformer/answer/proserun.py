@@ -14,6 +14,7 @@ from transformer.frontends.frontend import ClientWriter
 from transformer.frontends.shape import Shape
 from transformer.parser.machine import Notices
 
+_BEGIN, _END = b"data: ", b"\n\n"
 _TOGETHER = 512  # texts after which the choice is told at the latest
 
 
@@ -29,6 +30,7 @@ class ProseRun:
         "_end",
         "_head",
         "_notices",
+        "_same",
         "_start",
         "_tail",
         "_texts",
@@ -45,29 +47,55 @@ class ProseRun:
     ) -> None:
         self._choice, self._channel, self._notices = choice, channel, notices
         self._client = client
-        self._before, self._after = shape.before, shape.after
+        self._before, self._after = _BEGIN + shape.before, shape.after
         self._start, self._end = len(self._before) - 1, 1 - len(self._after)
         self._head, self._tail = around
+        # The client gets what came, byte by byte.
+        self._same = around == (self._before[:-1], self._after[1:] + _END)
         self._texts: list[str] = []
 
     def take(self, data: bytes) -> bool:
         """Whether this event belongs to the run; then the client has it."""
-        if not (data.startswith(self._before) and data.endswith(self._after)):
-            return False
-        string = data[self._start : self._end]
-        try:
-            text = loads(string)  # with its quotes it is one string, or the event is not what it seems
-        except JSONDecodeError:
-            return False
-        # Whitespace at the end waits for what follows it: a call may swallow it.
-        if not text or text[-1].isspace() or self._notices(text) is not None:
-            return False
-        # A string without an escape is written as it came.
-        self._client.out.append(self._head + (dumps(text) if b"\\" in string else string) + self._tail)
-        self._texts.append(text)
-        if len(self._texts) == _TOGETHER:
+        return b"\n" not in data and self.take_read(_BEGIN + data + _END)[0] == 1
+
+    def take_read(self, chunk: bytes) -> tuple[int, int]:
+        """How many events at the beginning of a read, at which one begins, belong to the run, and how many
+        bytes that is; the client has them then."""
+        before, after, start, end = self._before, self._after, self._start, self._end
+        notices = self._notices
+        texts: list[str] = []
+        strings: list[bytes] = []
+        size = 0
+        for event in chunk.split(_END)[:-1]:
+            if not (event.startswith(before) and event.endswith(after)):
+                break
+            string = event[start:end]
+            try:
+                text = loads(string)  # with its quotes it is one string, or the event is not what it seems
+            except JSONDecodeError:
+                break
+            # Whitespace at the end waits for what follows it: a call may swallow it.
+            if not text or text[-1].isspace() or notices(text) is not None:
+                break
+            texts.append(text)
+            strings.append(string)
+            size += len(event) + 2
+        if texts:
+            self._write(chunk[:size], texts, strings)
+        return len(texts), size
+
+    def _write(self, read: bytes, texts: list[str], strings: list[bytes]) -> None:
+        """A string without an escape is written as it came, and so is a read where nothing else changes."""
+        out = self._client.out
+        if b"\\" in read:
+            out += [self._head + dumps(text) + self._tail for text in texts]
+        elif self._same:
+            out.append(read)
+        else:
+            out += [self._head + string + self._tail for string in strings]
+        self._texts += texts
+        if len(self._texts) >= _TOGETHER:
             self.settle()
-        return True
 
     def settle(self) -> None:
         """Tell the choice."""

@@ -73,16 +73,25 @@ class StreamTransformer:
         if self.setting.raw and self._journal.keep == "none":
             return chunk
         rest = chunk
-        run = self._reader.run
-        if run is not None and self._decoder.rests:
-            taken = self._reader.take_run(run, chunk)
-            self._decoder.skip(taken)
-            rest = chunk[taken:]
+        if self._reader.run is not None:
+            if not self._decoder.rests:  # the rest of an event that was cut
+                end = chunk.find(b"\n\n") + 2
+                if end > 1:
+                    self._read(chunk[:end])
+                    rest = chunk[end:]
+            run = self._reader.run
+            if run is not None and self._decoder.rests:
+                taken = self._reader.take_run(run, rest)
+                self._decoder.skip(taken)
+                rest = rest[taken:]
         if rest:
-            for frame in self._decoder.feed(rest):
-                self._reader.event(frame)
+            self._read(rest)
         own = self._answer.client.take()
         return chunk if self.setting.raw else own
+
+    def _read(self, data: bytes) -> None:
+        for frame in self._decoder.feed(data):
+            self._reader.event(frame)
 
     def finish(self) -> bytes:
         """A clean end of the stream."""

@@ -88,15 +88,15 @@ def test_reads_may_be_cut_anywhere(
 )
 def test_words_are_a_run(dialect: str, field: str, monkeypatch: pytest.MonkeyPatch) -> None:
     taken = 0
-    belongs = ProseRun.take
+    belongs = ProseRun.take_read
 
-    def take(run: ProseRun, data: bytes) -> bool:
+    def take(run: ProseRun, chunk: bytes) -> tuple[int, int]:
         nonlocal taken
-        found = belongs(run, data)
-        taken += found
+        found = belongs(run, chunk)
+        taken += found[0]
         return found
 
-    monkeypatch.setattr(ProseRun, "take", take)
+    monkeypatch.setattr(ProseRun, "take_read", take)
     one = transformer(dialect)
     for number in range(1500):
         one.feed(event(f" word{number}", field))

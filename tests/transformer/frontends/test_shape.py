@@ -24,7 +24,7 @@ def converted(
 ) -> tuple[bytes, list[tuple[Any, ...]], Any, int]:
     """What came of the events, and how many of them took the short way, if there is one."""
     taken = 0
-    recognise, belongs = Shape.text, ProseRun.take
+    recognise, belongs = Shape.text, ProseRun.take_read
 
     def text(shape: Shape, data: bytes) -> str | None:
         nonlocal taken
@@ -32,15 +32,15 @@ def converted(
         taken += found is not None
         return found
 
-    def take(run: ProseRun, data: bytes) -> bool:
+    def take(run: ProseRun, chunk: bytes) -> tuple[int, int]:
         nonlocal taken
-        found = belongs(run, data)
-        taken += found
+        found = belongs(run, chunk)
+        taken += found[0]
         return found
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Shape, "text", text)
-        patch.setattr(ProseRun, "take", take)
+        patch.setattr(ProseRun, "take_read", take)
         transformer = StreamTransformer(dialect, tools=TOOLS, ids=numbered, now=5, records=records, **kwargs)
         out = b"".join(transformer.feed(f"data: {event}\n\n".encode()) for event in events)
         out += transformer.finish()
