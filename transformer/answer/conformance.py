@@ -8,13 +8,13 @@ from __future__ import annotations
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from transformer.answer.events import error_in
 from transformer.answer.setting import Setting
 from transformer.jsontext import parse_strictly
-from transformer.records import Event, Finding, Level, Span
+from transformer.records import Delta, Event, Finding, Level, Span
 from transformer.values.fitting import Arguments, misfits
 
 
@@ -472,13 +472,13 @@ class Conformance:
         self._same: dict[str, str] = {}
         self._done = False
         self._failed = False  # an error ends the answer: nothing else is to be expected of it
-        self.natives: dict[int, Native] = {}  # of the event given last, by choice
+        self._natives: dict[int, Native] = {}  # of the event given last, by choice
 
     # -- events
 
     def event(self, event: Event) -> list[Check]:
         """What an event breaks."""
-        self.natives = {}
+        self._natives = {}
         data, before = event.data.removeprefix(BOM_UTF8).strip(), self._last
         self._last = event
         if not self._setting.raw:
@@ -537,7 +537,7 @@ class Conformance:
         if isinstance(delta, Mapping):
             yield from choice.delta(delta, event)
             if choice.touched is not None:
-                self.natives[choice.index] = Native(choice.touched, _said(delta["tool_calls"]))
+                self._natives[choice.index] = Native(choice.touched, _said(delta["tool_calls"]))
         elif delta is not None:
             yield from self._breach("check-event-shape", event, what="a delta that is not an object")
         if part.get("finish_reason"):
@@ -547,6 +547,12 @@ class Conformance:
         if index not in self._choices:
             self._choices[index] = ChoiceCheck(self._setting, index, self._tally)
         return self._choices[index]
+
+    def named(self, delta: Delta) -> Delta:
+        """A delta in which the transformer passed on a call of upstream's own unread, with what the call
+        says: of the event given last."""
+        native = self._natives.get(delta.choice)
+        return delta if native is None else replace(delta, call=native.call, text=native.text)
 
     # -- the end
 

@@ -328,9 +328,8 @@ class Machine:
         self.section: tuple[int, int] | None = None  # a section's first token, while it has no call
         self.examples = True  # nested examples are honoured
         self.offered_until = 0  # up to here only offered tools count
-        self.named: dict[
-            str, tuple[int, bool]
-        ] = {}  # tools whose tag stayed text: where, and alone on its line
+        # Tools whose tag stayed text: where, and alone on its line.
+        self.named: dict[str, tuple[int, bool]] = {}
         self.in_thought = False  # what comes now is a thought, where somebody looks for these
         self.line = True  # the token that is being decided stands at the start of a line
         self._again: tuple[int, str] | None = None
@@ -387,18 +386,9 @@ class Machine:
             span = self.span(self.pos - len(text), self.pos)
             why = "nothing in a thought is read as a call"
             self._journal.stepped(
-                span,
-                self.state,
-                self._text,
-                THOUGHT,
-                self.state,
-                text,
-                self.held,
-                None,
-                Effect.PROSE,
-                "",
-                why,
-            )
+                span, self.state, self._text, THOUGHT, self.state, text, self.held, None,
+                Effect.PROSE, "", why,
+            )  # fmt: skip
 
     def finish(self) -> None:
         """The answer is over. An action may ask to look at some text again, knowing that."""
@@ -648,10 +638,7 @@ def _fitting(text: str, room: int) -> int:
     """How many characters of `text` fit into `room` bytes."""
     if text.isascii():
         return max(0, min(len(text), room))
-    encoded = text.encode()
-    if len(encoded) <= room:
-        return len(text)
-    return len(encoded[: max(0, room)].decode("utf-8", "ignore"))
+    return len(text.encode()[: max(0, room)].decode("utf-8", "ignore"))
 
 
 # -- actions that every dialect may use

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from transformer.answer.conformance import Conformance
 from transformer.answer.stream import StreamTransformer
@@ -102,19 +102,14 @@ class Watch:
         fresh = records[self._taken :]
         self._taken = len(records)
         for record in fresh:
-            if isinstance(record, Event):
-                yield record
-                yield from self._conformance.event(record)
+            if isinstance(record, Delta) and record.kind == "native":
+                yield self._conformance.named(record)
             else:
-                yield self._named(record) if isinstance(record, Delta) and record.kind == "native" else record
+                yield record
+            if isinstance(record, Event):
+                yield from self._conformance.event(record)
         if over:
             yield from self._conformance.end()
-
-    def _named(self, delta: Delta) -> Delta:
-        """The transformer passes on a call of upstream's own unread; a breakpoint is to see what it says."""
-        assert self._conformance is not None
-        native = self._conformance.natives.get(delta.choice)
-        return delta if native is None else replace(delta, call=native.call, text=native.text)
 
     def _new_texts(self, records: Iterable[Record], data: bytes) -> Iterator[tuple[Part, str, int]]:
         """What each part says now, after the end of what it said before, and where the new text begins."""

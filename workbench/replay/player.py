@@ -656,12 +656,10 @@ class Player:
     def _named(self, delta: Delta) -> Delta:
         """The transformer passes on a call of upstream's own unread; what it says is shown all the same."""
         assert self._conformance is not None
-        native = self._conformance.natives.get(delta.choice)
-        if native is None:
-            return delta
-        if not self.edited:
-            self._events.set_call(delta.event, native.call, self.steps)
-        return replace(delta, call=native.call, text=native.text)
+        named = self._conformance.named(delta)
+        if named.call is not None and not self.edited:
+            self._events.set_call(delta.event, named.call, self.steps)
+        return named
 
     def _set_calls(self, transition: Transition, call: int) -> None:
         """The events that a transition's text came in; a marker may have begun some events before."""
