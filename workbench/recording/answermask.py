@@ -281,19 +281,25 @@ class Usual(NamedTuple):
 
     head: bytes
     rest: bytes
-    between: bytes  # what stands between the texts of two such events
+    gap: bytes  # its end, which no event has inside
     channel: Scanner
 
     def texts(self, events: bytes) -> bytes | None:
         """The texts of one or many such events as one: a server that is fast sends many in a read. None where
         one of them is another."""
-        if not events.startswith(self.head) or not events.endswith(self.rest):
+        head, rest, gap = self.head, self.rest, self.gap
+        if not events.startswith(head) or not events.endswith(rest):
             return None
-        text = events[len(self.head) : -len(self.rest)]
-        if self.between in text:
-            texts = text.split(self.between)
-            return b"".join(texts) if all(map(_STRING.fullmatch, texts)) else None
-        return text if _STRING.fullmatch(text) is not None else None
+        text = events[len(head) : -len(rest)]
+        if gap not in text:
+            return text if _STRING.fullmatch(text) is not None else None
+        # Cut at something short, and compared as a whole: to search for what stands between two texts would
+        # be to look through that again for each of them. No escape goes on over the end of a line.
+        before, after = len(head), len(gap) - len(rest)
+        texts = [event[before:after] for event in events[: -len(gap)].split(gap)]
+        if text != (rest + head).join(texts) or _STRING.fullmatch(b"\n".join(texts)) is None:
+            return None
+        return b"".join(texts)
 
 
 class AnswerMasker:
@@ -415,7 +421,7 @@ class AnswerMasker:
             return False
         channel = self._channel((text[1], *_INDEXES.findall(line)))
         head, rest = event[: text.start(2)], event[text.end(2) :]
-        self._usual = Usual(head, rest, rest + head, channel)
+        self._usual = Usual(head, rest, _gap(rest), channel)
         return True
 
     def _learn_from_first(self, lines: bytes) -> Usual | None:
