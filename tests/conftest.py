@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import typer.main
+import typer.testing
 from hypothesis import settings
 
 from tests.support import preloaded, tiers
@@ -105,7 +106,8 @@ def _arranged(items: list[pytest.Item]) -> list[pytest.Item]:
 @cache
 def _uses_an_sdk(path: Path) -> bool:
     """To import one takes seconds: such tests stand side by side, so that one worker does most of them."""
-    return any(f"tests.support.{name}" in path.read_text(encoding="utf-8") for name in ("apis", "sdks"))
+    text = path.read_text(encoding="utf-8")
+    return any(f"from tests.support{words}" in text for words in (".apis ", ".sdks ", " import apis"))
 
 
 @pytest.hookimpl(trylast=True)
@@ -121,5 +123,7 @@ def pytest_collection_finish() -> None:
 def commands_are_made_once() -> Iterator[None]:
     """Typer makes all commands anew each time that one is called, which takes longer than most of them do."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
+        made = cache(typer.main.get_command)
+        patch.setattr(typer.main, "get_command", made)
+        patch.setattr(typer.testing, "_get_command", made)  # the same function, as its CliRunner has it
         yield

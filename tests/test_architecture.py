@@ -23,6 +23,11 @@ SOURCES = {
 }
 
 
+@cache
+def tree_of(module: str) -> ast.Module:
+    return ast.parse(SOURCES[module].read_text(encoding="utf-8"))
+
+
 def statements(node: ast.AST) -> Iterator[ast.AST]:
     """All of them, without the expressions inside, which are most of a tree."""
     for child in ast.iter_child_nodes(node):
@@ -38,7 +43,7 @@ def imports_of(module: str) -> frozenset[str]:
 
 
 def _imports_of(module: str) -> Iterator[str]:
-    for node in statements(ast.parse(SOURCES[module].read_text(encoding="utf-8"))):
+    for node in statements(tree_of(module)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -54,9 +59,7 @@ ONLY_POSIX = {"fcntl", "grp", "posix", "pty", "pwd", "readline", "resource", "te
 def test_modules_that_windows_lacks_are_imported_where_they_are_used():
     """A screen that cannot be imported there is of no use, whatever it does not need."""
     found = {
-        module: names
-        for module, path in SOURCES.items()
-        if (names := _names_at_the_top(ast.parse(path.read_text(encoding="utf-8"))) & ONLY_POSIX)
+        module: names for module in SOURCES if (names := _names_at_the_top(tree_of(module)) & ONLY_POSIX)
     }
     assert not found
 

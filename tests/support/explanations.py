@@ -74,8 +74,14 @@ def whys(player: Player) -> Iterator[tuple[object, Explanation]]:
 
 
 def why_of(player: Player, code: str) -> Explanation:
-    """The explanation of the first finding of a code."""
-    return next(why for item, why in whys(player) if isinstance(item, Finding) and item.code == code)
+    """The explanation of the first finding of a code; no other row is explained."""
+    places = ((pane, row) for pane in Pane for row in range(len(player.rows(pane))))
+    found = ((pane, row) for pane, row in places if _is_finding(player.item(pane, row), code))
+    return explain_row(player, *next(found))
+
+
+def _is_finding(item: object, code: str) -> bool:
+    return isinstance(item, Finding) and item.code == code
 
 
 def retried(player: Player, remedy: Remedy) -> Player:

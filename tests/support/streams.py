@@ -15,6 +15,7 @@ META: JSON = {
     "created": 1234567890,
     "model": "qwen3-max",
 }
+_HERE = "\0here"
 LINE_END = re.compile(r"\r\n|\n|\r")
 
 
@@ -57,13 +58,16 @@ def stream_of(
 
     The chunks are as small as some servers really send them: every byte is one more cut to try.
     """
+    meta = meta or {}
     parts = [text[at : at + size] for at in range(0, len(text), size)]
-    events: list[JSON] = [{"choices": [{"delta": {channel: part}}]} for part in parts]
+    # What stands around the text is the same each time.
+    around = dumps(meta | {"choices": [{"delta": {channel: _HERE}}]}).split(dumps(_HERE))
+    events: list[JSON | str] = [dumps(part).join(around) for part in parts]
     if finish is not None:
-        events.append({"choices": [{"delta": {}, "finish_reason": finish}]})
+        events.append(meta | {"choices": [{"delta": {}, "finish_reason": finish}]})
     if usage is not None:
-        events.append({"choices": [], "usage": usage})
-    return sse(*((meta or {}) | event for event in events), done=done)
+        events.append(meta | {"choices": [], "usage": usage})
+    return sse(*events, done=done)
 
 
 def message(text: str | None, *, finish: str | None = "stop", **fields: Any) -> JSON:

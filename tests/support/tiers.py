@@ -18,8 +18,8 @@ from _pytest.mark import ParameterSet
 T = TypeVar("T")
 
 # How much the exhaustive tier tries, so that all of it takes about a quarter of an hour on two cores.
-EXAMPLES = {"quick": 10, "exhaustive": 100}  # of a property that hypothesis tries
-CUTS = {"quick": 3, "exhaustive": 60}  # in two, of one stream; of a short one all
+EXAMPLES = {"quick": 6, "exhaustive": 100}  # of a property that hypothesis tries
+CUTS = {"quick": 2, "exhaustive": 60}  # in two, of one stream; of a short one all
 MORE = 10  # so many times the rows that the quick tier has, at most
 _exhaustive = False
 

@@ -466,11 +466,11 @@ class Watched:
 
 @cache
 def fired(name: str) -> list[Fired]:
-    """Every step of every text under every policy; in the quick tier cut short under two of them."""
+    """Every step of every text under every policy; in the quick tier cut short under one of them."""
     watched = Watched(name)
     for number, text in enumerate(DRIVEN[name]):
         for at, setting in enumerate(watched.settings):
-            cut = exhaustive() or (number + at) % len(POLICIES) < 2
+            cut = exhaustive() or (number + at) % len(POLICIES) == 0
             for end in {len(text), *(some(range(1, len(text)), 2) if cut else ())}:
                 watched.run(text[:end], 1 + end % 7 * 6, setting)
     return watched.fired

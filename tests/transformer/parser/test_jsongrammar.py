@@ -257,7 +257,9 @@ def test_an_answer_that_ends_too_early(dialect: str) -> None:
     open, _ = MARKED[dialect]
     text = f"{open}{CALL}"
     begun, ended = text.index('{"path') + 1, len(text) - 1
-    for end in range(len(open) + 1, len(text)):
+    ends = range(len(open) + 1, len(text))
+    # Quick: the first dialect has every end; of the others, which share its grammar, the last ones and some.
+    for end in ends if dialect == next(iter(MARKED)) else {*some(ends, 8), *ends[-4:]}:
         cut = text[:end]
         streamed, transformer = run(dialect, stream_of(cut, 3), tools=TOOLS)
         if end < begun:
