@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from time import monotonic
 from typing import Any
 
 from textual.app import App
 from textual.events import Paste
+from textual.geometry import Region
 from textual.notifications import Notification
 from textual.pilot import Pilot
+from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 
 def text_of(app: App[Any]) -> str:
     """All of it, line by line. Textual has no public way to this, so it stands here and nowhere else."""
     return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips())
+
+
+def draw_own_widgets(app: App[Any], within: Collection[Region]) -> None:
+    """All lines of those of our widgets that can be seen there."""
+    for widget in app.screen.query():
+        if type(widget).__module__.startswith("workbench.") and _can_be_seen(widget, within):
+            for y in range(widget.size.height):
+                widget.render_line(y)
+
+
+def _can_be_seen(widget: Widget, within: Collection[Region]) -> bool:
+    return widget.is_on_screen and any(widget.region.overlaps(region) for region in within)
 
 
 def told_by(app: App[Any]) -> str:

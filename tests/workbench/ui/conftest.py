@@ -6,10 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
+from textual._compositor import Compositor
 from textual.css.model import RuleSet
 from textual.css.parse import parse
 from textual.css.types import CSSLocation
+from textual.geometry import Region
+from textual.pilot import Pilot
 
+from tests.support.screens import draw_own_widgets
+from tests.support.tiers import exhaustive
 from transformer import transform_request
 from transformer.request.prompt import TemplateFailed, prompt_for
 
@@ -64,3 +69,40 @@ def _styles_are_parsed_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("textual.css.stylesheet.parse", parsed)
         yield
+
+
+@pytest.fixture
+def every_frame() -> None:
+    """For a test that is about which frames are drawn."""
+
+
+@pytest.fixture(autouse=True)
+def _frames_are_drawn_when_somebody_looks(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a terminal Textual puts frames together and throws them away, which is two fifths of what these
+    tests cost. Here they are put together only when a test reads the screen or takes a picture of it. What
+    our own widgets draw is still asked of them whenever a test pauses: one that cannot draw itself fails.
+
+    The exhaustive tier draws all frames; so do the programs in a real terminal, in both tiers.
+    """
+    if exhaustive() or "every_frame" in request.fixturenames:
+        return
+    stale: set[Region] = set()
+    drawn, paused = Compositor.render_update, Pilot.pause
+
+    def render_update(self: Compositor, full: bool = False, **more: Any) -> Any:
+        if full:  # a picture
+            return drawn(self, full, **more)
+        stale.update(self._dirty_regions)
+        self._dirty_regions.clear()
+        return None
+
+    async def pause(self: Pilot[Any], delay: float | None = None) -> None:
+        await paused(self, delay)
+        if stale and self.app.is_running:
+            draw_own_widgets(self.app, stale)
+            stale.clear()
+
+    monkeypatch.setattr(Compositor, "render_update", render_update)
+    monkeypatch.setattr(Pilot, "pause", pause)

@@ -20,6 +20,7 @@ from workbench.ui.widgets.tapepane import TapePane
 FRAME = 1 / MAX_FPS  # seconds
 
 
+@pytest.mark.usefixtures("every_frame")
 @pytest.mark.parametrize("cover", [lambda: running_answers(1), CommandPalette], ids=["question", "palette"])
 async def test_what_changes_below_another_screen_is_not_drawn_until_it_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cover: Any

@@ -125,9 +125,8 @@ class ExchangeScreen(Screen[None]):
 
     def on_resize(self, event: Resize) -> None:
         width = event.size.width
-        self.set_class(width >= _WIDE, "-wide")
-        self.set_class(_MIDDLE <= width < _WIDE, "-middle")
-        self.set_class(width < _MIDDLE, "-narrow")
+        middle, wide = width >= _MIDDLE, width >= _WIDE
+        self.update_classes({"-wide": wide, "-middle": middle and not wide, "-narrow": not middle})
         self._show_focused()
 
     def did(self, action: str) -> None:

@@ -142,11 +142,11 @@ class ViewScreen(Screen[T]):
     def _use(self, pane: TextPane) -> None:
         """Where there is room for one pane only, this is the one that is seen."""
         self._pane_in_use = pane
-        for number, other in enumerate(self.panes):
-            other.set_class(other is pane, "-current")
-            self.set_class(other is pane, f"-at-{other.id}")
-            if other is pane:
-                self.tabs.choose(number)
+        for other in self.panes:
+            other.set_class(other is pane, "-current", update=False)
+        # This asks the style sheet, for the panes too, and once: that costs more than drawing.
+        self.update_classes({f"-at-{other.id}": other is pane for other in self.panes})
+        self.tabs.choose(self.panes.index(pane))
 
     def action_pane(self, number: int) -> None:
         if number < len(self.panes):
