@@ -23,10 +23,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Protocol
 
+import typer.main
+
 from tests.support.project import ROOT
 
 # What `workbench serve` imports, now or later.
 _MODULES = (
+    "encodings.idna",
     "uvloop",
     "uvicorn.lifespan.off",
     "workbench.cli.serve",
@@ -139,10 +142,11 @@ class _Forked:
 def _serve(requests: socket.socket) -> None:
     for module in _MODULES:
         importlib.import_module(module)
+    # Half of what a start still costs is to make all commands; they are the same in each process.
+    typer.main.get_command = functools.cache(typer.main.get_command)
     with contextlib.suppress(SystemExit):
-        _run(
-            ["dialects", "roo-xml"]
-        )  # the library that reads the arguments imports as much again when it does so
+        # The library that reads the arguments imports as much again when it does so.
+        _run(["dialects", "roo-xml"])
     gc.collect()
     gc.freeze()  # pages that nobody writes to are shared
     while True:
