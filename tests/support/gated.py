@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from tests.support.sdks import openai
+from tests.support import http
+from tests.support.client import result
 from tests.support.streams import META, chunk, sse, tool
 from tests.support.upstream.answers import Answer, Finish, Gate, Head, Send
 
@@ -34,7 +35,8 @@ def gated() -> Answer:
 
 
 class Client(threading.Thread):
-    """The openai SDK: one streamed question; `got` is what it put together."""
+    """One streamed question; `got` is what a strict client puts together. e2e/test_openai_sdk.py has the
+    real one, which takes longer to import than a screen to start."""
 
     def __init__(self, url: str) -> None:
         super().__init__(name="client", daemon=True)
@@ -43,11 +45,9 @@ class Client(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        with openai.OpenAI(base_url=self._url, api_key="none", max_retries=0, timeout=60) as client:
-            asked: Any = {"messages": [{"role": "user", "content": "What does main.py do?"}], "tools": TOOLS}
-            with client.chat.completions.stream(model="qwen3-max", **asked) as stream:
-                message = stream.get_final_completion().choices[0].message
-        self.got = [(call.function.name, call.function.arguments) for call in message.tool_calls or ()]
+        messages = [{"role": "user", "content": "What does main.py do?"}]
+        asked = {"model": "qwen3-max", "stream": True, "messages": messages, "tools": TOOLS}
+        self.got = result(http.post(f"{self._url}/chat/completions", json=asked, timeout=60).content).calls
 
     def result(self) -> list[tuple[str, str]]:
         self.join(20)

@@ -1,4 +1,6 @@
-"""Answers that are held, on the screen: a real proxy, the real openai SDK as the client that waits."""
+"""Answers that are held, on the screen: a real proxy, and a client that waits.
+
+The openai SDK as that client: proxy/test_intercept.py."""
 
 from __future__ import annotations
 
@@ -12,10 +14,11 @@ from typing import Any
 import pytest
 from textual.widgets import Static, TextArea
 
+from tests.support import http
 from tests.support.bench import QUICK, TOOLS, Bench, running_bench
+from tests.support.client import Result, result
 from tests.support.live import Driver, driving
 from tests.support.screens import paste
-from tests.support.sdks import openai
 from tests.support.streams import stream_of
 from tests.support.tapes import sample
 from tests.support.upstream.answers import stream
@@ -28,14 +31,14 @@ from workbench.ui.screens.stream import StreamScreen
 CALL = "I look into it.\n<read_file>\n<path>secret-données.txt</path>\n</read_file>"
 
 
-def asked(client: openai.OpenAI) -> list[tuple[str, Any]]:
-    calls: dict[int, list[str]] = {}
-    request = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": TOOLS}
-    for chunk in client.chat.completions.create(**request, stream=True):  # type: ignore[call-overload]
-        for call in (call for choice in chunk.choices for call in choice.delta.tool_calls or ()):
-            one = calls.setdefault(call.index, [call.function.name or "", ""])
-            one[1] += call.function.arguments or ""
-    return [(name, json.loads(text)) for name, text in calls.values()]
+def asked(url: str) -> Result:
+    request = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": TOOLS, "stream": True}
+    return result(http.post(f"{url}/chat/completions", json=request, timeout=20).content)
+
+
+def calls_in(answer: Future[Result]) -> list[tuple[str, Any]]:
+    """As soon as the client has it."""
+    return [(name, json.loads(text)) for name, text in answer.result(10).calls]
 
 
 class Client:
@@ -45,10 +48,9 @@ class Client:
         self.bench = bench
         self.pool = ThreadPoolExecutor(2)
 
-    def ask(self) -> Future[Any]:
+    def ask(self) -> Future[Result]:
         self.bench.upstream.answer(stream(stream_of(CALL)))
-        client = openai.OpenAI(base_url=self.bench.proxy.url, api_key="sk-x", timeout=20, max_retries=0)
-        return self.pool.submit(asked, client)
+        return self.pool.submit(asked, self.bench.proxy.url)
 
 
 def shot(driver: Driver, name: str) -> None:
@@ -107,7 +109,7 @@ async def edit_what_is_held(driver: Driver, client: Client, width: int) -> None:
     editor.load_text(editor.text.replace("secret-données.txt", "README.md"))
     await driver.press("ctrl+s")
     await driver.until(edited.done, "the client has its answer")
-    assert edited.result() == [("read_file", {"path": "README.md"})]
+    assert calls_in(edited) == [("read_file", {"path": "README.md"})]
     await until_nothing_is_held(driver)
 
 
@@ -120,15 +122,15 @@ async def drop_what_is_held(driver: Driver, client: Client) -> None:
     assert not dropped.done(), "one key drops nothing"
     await driver.press("x")
     await driver.until(dropped.done, "the client has its error")
-    with pytest.raises(openai.APIError, match="dropped by a person"):
-        dropped.result()
+    error = dropped.result().error
+    assert error is not None and "tool:read*" in error["message"] and not dropped.result().calls
     await until_nothing_is_held(driver)
 
 
 async def test_held_edited_let_go_and_dropped(tmp_path: Path):
     with running_bench(tmp_path, toml=QUICK) as bench:
         client = Client(bench)
-        assert client.ask().result(10)  # the library has something to show
+        assert calls_in(client.ask())  # the library has something to show
         columns, lines = map(int, os.environ.get("SHOT_SIZE", "120x30").split("x"))
         async with driving(bench.proxy.library, size=(columns, lines)) as driver:
             await set_breakpoint(driver)
@@ -136,8 +138,8 @@ async def test_held_edited_let_go_and_dropped(tmp_path: Path):
             await drop_what_is_held(driver, client)
             left = client.ask()
             await until_held(driver)
-        assert left.result(10) == [("read_file", {"path": "secret-données.txt"})], "the screen has gone"
-        assert client.ask().result(10), "and with it its breakpoints"
+        assert calls_in(left) == [("read_file", {"path": "secret-données.txt"})], "the screen has gone"
+        assert calls_in(client.ask()), "and with it its breakpoints"
         tapes = bench.proxy.tapes(5)
         assert [t.of("release")[0].value["release"] for t in tapes if t.of("hold")] == [
             "edited",
