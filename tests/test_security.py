@@ -99,15 +99,17 @@ def note(event, arguments):
         if any(name in shown for name in named):
             found.append((event, shown[:200]))
 sys.addaudithook(note)
+import typer.main
 from workbench.cli.main import app
 from workbench.replay.lines import Tail
 from workbench.tape.format import read_tape
 from workbench.ui.requestfacts import facts_of
 from pathlib import Path
+command = typer.main.get_command(app)  # calling `app` makes all commands anew
 for tape in ("file.jsonl", "address.jsonl"):
     for words in ("transform {}", "transform {} --out trace", "prompt {}", "detect {}", "compare {} {}"):
         try:
-            app(words.replace("{}", tape).split(), prog_name="workbench")
+            command(words.replace("{}", tape).split(), prog_name="workbench")
         except SystemExit:
             pass
     facts_of(read_tape(tape).header)

@@ -10,7 +10,7 @@ from tests.support.tiers import exhaustive
 
 
 def test_answers_that_no_model_should_write():
-    count = "6000" if exhaustive() else "120"
+    count = "6000" if exhaustive() else "60"
     fuzz = [sys.executable, "-m", "benchmarks", "fuzz"]
     command = [*fuzz, "--seed", "1", "--answers", count, "--seconds", "300"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=400)

@@ -10,7 +10,7 @@ import pytest
 from tests.support.client import Result, chunks_of, events_of, message_result, result
 from tests.support.cuts import check_every_split, codes, run, transform
 from tests.support.streams import JSON, chunk, message, sse, stream_of, tool
-from tests.support.tiers import each_row
+from tests.support.tiers import each_row, some
 from transformer import DIALECTS, Policy, StreamTransformer, transform_message
 
 SECTION, SECTION_END = "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"
@@ -488,11 +488,16 @@ ERRORS: dict[str, tuple[JSON, str]] = {
 @each_row(("event", "text"), ERRORS.values(), ids=ERRORS)
 @each_row("dialect", [name for name in DIALECTS if name != "passthrough"])
 def test_edge_case_6_error_responses(dialect: str, event: JSON, text: str) -> None:
-    # Status codes are the proxy's business; the object in the stream is ours.
+    # Status codes are the proxy's business; the object in the stream is ours. No dialect reads it: in the
+    # quick tier some have every cut of it.
+    cut = dialect in some(DIALECTS, 5)
     for before in ([], [chunk("Hello")]):
         for done in (True, False):
             data = sse(*before, event, done=done)
-            got = check_every_split(dialect, data, tools=[BASH], twin=False)
+            if cut:
+                got = check_every_split(dialect, data, tools=[BASH], twin=False)
+            else:
+                got, _ = run(dialect, data, tools=[BASH])
             assert got.error is not None
             assert text in got.error["message"]
             assert got.content == ("Hello" if before else "")

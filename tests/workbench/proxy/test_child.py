@@ -8,8 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,34 +24,9 @@ NOWHERE = "http://127.0.0.1:9/v1"
 FLAGS = ("--port", "0", "--upstream", NOWHERE)
 
 
-@contextmanager
-def running_child(library: Path, flags: Sequence[str]) -> Iterator[ProxyChild]:
-    """A proxy that is ready, and stopped in the end."""
-    child = ProxyChild(library, flags)
-    with asyncio.Runner() as runner:
-        try:
-            runner.run(child.start())
-            yield child
-        finally:
-            runner.run(child.stop())
-
-
 @pytest.fixture
 def library(folder: Path) -> Path:
     return folder / "library"
-
-
-def test_it_is_ready_found_and_gone(library: Path, folder: Path):
-    (folder / "secrets.py").write_text("raise SystemExit('a file of the user, no module of ours')")
-    with running_child(library, FLAGS) as child:
-        registration = child.registration
-        assert child.alive and registration is not None
-        assert child.url == registration.url and child.pid == registration.pid
-        assert find_running(library) == registration
-        assert os.getpgid(registration.pid) == registration.pid != os.getpgid(0)
-    assert not child.alive and child.stopping
-    assert find_running(library) is None
-    assert list(library.glob("proxies/*")) == []
 
 
 # quick: that a child's own words are told, below; what is said of a taken port, in test_guard
@@ -79,8 +52,18 @@ def test_without_configuration_it_says_what_is_missing(library: Path):
     )
 
 
-def test_its_exit_is_noticed_and_it_can_be_started_again(library: Path):
-    """First with a library that cannot be written, which leaves it usable."""
+def check_ready(child: ProxyChild, library: Path) -> None:
+    """It can be found, and is the head of a group of its own."""
+    registration = child.registration
+    assert child.alive and registration is not None
+    assert child.url == registration.url and child.pid == registration.pid
+    assert find_running(library) == registration
+    assert os.getpgid(registration.pid) == registration.pid != os.getpgid(0)
+
+
+def test_its_exit_is_noticed_and_started_again_it_is_ready_found_and_gone(library: Path, folder: Path):
+    """First with a library that cannot be written, which leaves it usable. A start takes a second."""
+    (folder / "secrets.py").write_text("raise SystemExit('a file of the user, no module of ours')")
 
     async def story() -> tuple[str, ProcessExit, bool, str]:
         library.write_text("not a folder")
@@ -95,15 +78,18 @@ def test_its_exit_is_noticed_and_it_can_be_started_again(library: Path):
         library.unlink()
         second = await child.restart()
         try:
-            assert child.alive and child.registration is not None
+            check_ready(child, library)
         finally:
-            await child.stop(1)
+            await child.stop()
+        assert not child.alive and child.stopping
         return first, exit, wanted, second
 
     first, exit, wanted, second = asyncio.run(story())
     assert exit.code == -signal.SIGKILL and "SIGKILL" in exit.reason and not exit.usage
     assert not wanted
     assert first and second
+    assert find_running(library) is None
+    assert list(library.glob("proxies/*")) == []
 
 
 PARENT = """
