@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.project import SAMPLES
 from tests.support.screens import paste, until_seen
+from tests.support.tiers import exhaustive
 from workbench.analysis.filters import fits_exchange, parse
 from workbench.demo.unreliable import UnreliableModel, answer_on, asked_last
 from workbench.library.query import Library
@@ -22,6 +23,8 @@ TAPES = [SAMPLES / "roo-xml" / "good-read.jsonl", SAMPLES / "qwen3-coder" / "goo
 async def test_a_try_and_its_exchanges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Another way to ask is added, the table fills, and a cell leads to its exchanges in the list."""
     monkeypatch.chdir(tmp_path)
+    if not exhaustive():  # lab/test_trials.py has the intervals; to import scipy takes longer than this
+        monkeypatch.setattr("workbench.lab.statistics.has_scipy", lambda: False)
     Path("careful.jinja").write_bytes((SAMPLES / "careful.jinja").read_bytes())
     tapes = [read_tape(tape) for tape in TAPES]
     answers = {asked_last(tape.header["request"]): answer_on(tape) for tape in tapes}
