@@ -53,8 +53,7 @@ class Replayer:
         return self.player.item(*self.player.place(self.step))
 
     async def press(self, *keys: str) -> None:
-        for key in keys:
-            await self.pilot.press(key)
+        await self.pilot.press(*keys)
         await self.pilot.pause()
 
     @property

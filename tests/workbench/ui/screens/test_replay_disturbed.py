@@ -29,7 +29,7 @@ from workbench.ui.widgets.bars import PositionBar
 SAMPLE = samples_dir() / "roo-xml" / "unclosed-parameter.jsonl"
 CALLS = samples_dir() / "qwen3-coder" / "good-two-calls.jsonl"
 TABLE = samples_dir() / "roo-xml" / "good-read.jsonl"
-_READS = 6000  # more than is read before the first frame
+_READS = 600  # more than is read before the first frame, where this is as little as can be
 
 
 def written(
@@ -49,7 +49,13 @@ def _event(text: str) -> bytes:
 
 
 @pytest.fixture
-def long(tmp_path: Path) -> Path:
+def bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tape is opened with one block of it, however fast the machine is."""
+    monkeypatch.setattr("workbench.ui.opentape.SLICE", 0)
+
+
+@pytest.fixture
+def long(tmp_path: Path, bit_by_bit: None) -> Path:
     return written(tmp_path / "long.jsonl", _READS)
 
 
@@ -106,7 +112,7 @@ async def test_whoever_moves_meanwhile_stays_there(long: Path):
 
 
 @pytest.mark.exhaustive  # quick: test_whatif has it for a tape that is read at once
-@pytest.mark.parametrize("place", ["end", "read 4000"])
+@pytest.mark.parametrize("place", ["end", "read 400"])
 async def test_a_long_variant_is_shown_at_the_same_place(long: Path, place: str):
     async with replaying(long) as replay:
         await replay.press(":")
@@ -122,10 +128,14 @@ async def test_a_long_variant_is_shown_at_the_same_place(long: Path, place: str)
         assert replay.player.last_read(replay.step) == read
 
 
-@pytest.mark.parametrize("reads", only_exhaustive([2000, 5200, 7000], quick=[5200]))
+@pytest.mark.parametrize(
+    ("reads", "at_once"),
+    only_exhaustive([(520, 200), (2000, 2000), (5200, 2000), (7000, 2000)], quick=[(520, 200)], arguments=2),
+)
 async def test_the_message_becomes_whole_without_a_key(
-    tmp_path: Path, reads: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, reads: int, at_once: int, monkeypatch: pytest.MonkeyPatch
 ):
+    monkeypatch.setattr("workbench.ui.replaymodel._ROWS", at_once)
     path = written(tmp_path / "some.jsonl", reads)
     async with replaying(path) as replay:
         source = replay.screen.view.tape.source
@@ -145,6 +155,7 @@ async def test_marks_far_behind_stand_on_the_bar(long: Path):
         await replay.until(lambda: replay.screen.model.marked, "the mark")
 
 
+@pytest.mark.usefixtures("bit_by_bit")
 async def test_the_verdict_is_about_all_of_a_tape_without_an_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
