@@ -15,6 +15,7 @@ import pytest
 
 from tests.support.project import ROOT
 from tests.support.streams import chunk, sse, tool
+from tests.support.tiers import each_row
 from transformer import Policy, transform_request
 from workbench.config.settings import Settings
 from workbench.tape import format as tape_format
@@ -162,7 +163,7 @@ REACHING = [
 ]
 
 
-@pytest.mark.parametrize("template", REACHING)
+@each_row("template", REACHING)
 def test_a_template_reaches_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, template: str):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "canary").write_text("from the file")

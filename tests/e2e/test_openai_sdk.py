@@ -16,7 +16,7 @@ from tests.support.http import NO_CERTIFICATES
 from tests.support.proxies import Proxy, running_proxy
 from tests.support.sdks import openai
 from tests.support.streams import JSON, META, message, stream_of, tool
-from tests.support.tiers import only_exhaustive
+from tests.support.tiers import each_row, only_exhaustive
 from tests.support.upstream.answers import Answer, Close, failure, stream, whole
 from tests.support.upstream.connection import Seen
 from tests.support.upstream.server import ScriptedUpstream, free_port
@@ -173,7 +173,7 @@ def test_its_tapes_replay_to_what_was_sent(setting: Setting):
     check_replay(setting.last_tape())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "kind"),
     [
         (400, "BadRequestError"),
@@ -186,7 +186,7 @@ def test_its_tapes_replay_to_what_was_sent(setting: Setting):
         (503, "InternalServerError"),
     ],
 )
-@pytest.mark.parametrize("way", only_exhaustive([created, streamed, helped_async], quick=[streamed]))
+@each_row("way", only_exhaustive([created, streamed, helped_async], quick=[streamed]))
 def test_an_error_of_upstream_is_the_right_exception(setting: Setting, way, status: int, kind: str):
     error = {"message": SENTENCE, "type": "invalid_request_error", "param": None, "code": "c"}
     setting.upstream.answer_with(lambda seen: failure(status, {"error": error}))
@@ -196,7 +196,7 @@ def test_an_error_of_upstream_is_the_right_exception(setting: Setting, way, stat
     assert caught.value.code == "c"
 
 
-@pytest.mark.parametrize("way", WAYS)
+@each_row("way", WAYS)
 def test_a_page_instead_of_an_answer_is_an_exception_with_its_status(setting: Setting, way):
     page = f"<html><title>502 Bad Gateway</title><p>{SENTENCE}</p></html>"
     setting.upstream.answer_with(lambda seen: failure(502, page, "text/html"))
@@ -215,7 +215,7 @@ def test_no_upstream_is_a_502_that_says_what_to_do(tmp_path):
             assert caught.value.status_code == 502
 
 
-@pytest.mark.parametrize("way", STREAMING)
+@each_row("way", STREAMING)
 def test_a_stream_that_breaks_off_is_an_exception(setting: Setting, way):
     text = "I do it.\n\n" + written(setting.dialect, setting.calls)[:60]
     cut = stream_of(text, 4, meta=META, finish=None, done=False)

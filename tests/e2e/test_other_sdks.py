@@ -17,7 +17,7 @@ from tests.support.bench import wait_for
 from tests.support.proxies import Proxy, running_proxy
 from tests.support.sdks import anthropic, openai
 from tests.support.streams import JSON, META, message, stream_of
-from tests.support.tiers import only_exhaustive
+from tests.support.tiers import each_row, only_exhaustive
 from tests.support.upstream.answers import Answer, Close, failure, stream, whole
 from tests.support.upstream.connection import Seen
 from tests.support.upstream.server import ScriptedUpstream
@@ -208,7 +208,7 @@ def test_each_way_gets_the_same_calls(setting: Setting, way, chunking: str):
     assert got.end == ("completed" if "response" in way.__name__ else "tool_use")
 
 
-@pytest.mark.parametrize("way", STREAMING)
+@each_row("way", STREAMING)
 def test_their_tapes_replay_to_what_was_sent(setting: Setting, way):
     said = written(setting.dialect, setting.calls)
     setting.upstream.answer_with(lambda seen: stream(stream_of(said, usage=USAGE)))
@@ -218,7 +218,7 @@ def test_their_tapes_replay_to_what_was_sent(setting: Setting, way):
     check_replay(tape)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "kind", "error"),
     [
         (400, "BadRequestError", "invalid_request_error"),
@@ -229,7 +229,7 @@ def test_their_tapes_replay_to_what_was_sent(setting: Setting, way):
         (500, "InternalServerError", "api_error"),
     ],
 )
-@pytest.mark.parametrize("way", only_exhaustive(WAYS, quick=[response_streamed, message_helped]))
+@each_row("way", only_exhaustive(WAYS, quick=[response_streamed, message_helped]))
 def test_an_error_of_upstream_is_the_right_exception(
     setting: Setting, way, status: int, kind: str, error: str
 ):
@@ -245,7 +245,7 @@ def test_an_error_of_upstream_is_the_right_exception(
         assert caught.value.code == "c"
 
 
-@pytest.mark.parametrize("way", STREAMING)
+@each_row("way", STREAMING)
 def test_a_stream_that_breaks_off_is_told(setting: Setting, way):
     text = "I do it.\n\n" + written(setting.dialect, setting.calls)[:60]
     cut = stream_of(text, 4, meta=META, finish=None, done=False)

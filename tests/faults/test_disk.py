@@ -16,6 +16,7 @@ import pytest
 
 from tests.support.bench import CALL, HEAD, QUICK, Bench, running_bench, wait_for
 from tests.support.streams import chunk, message, sse, stream_of
+from tests.support.tiers import each_row
 from tests.support.upstream.answers import Answer, Finish, Gate, Send, Step, whole
 from tests.support.upstream.server import ScriptedUpstream
 from workbench.analysis.filters import fits_exchange, parse
@@ -155,7 +156,7 @@ def test_rebuild_and_retention_stay_inside_the_library(strange_library: Path, tm
     assert (tmp_path / "outside" / "2020-01-01" / "000000-precious.jsonl").exists()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "change",
     [
         "path = '/etc/passwd'", "path = '../x.jsonl'", "path = 'tapes/../x.jsonl'", "path = 'tapes/a/b.txt'",
@@ -263,7 +264,7 @@ def test_a_library_of_tapes_that_are_elsewhere_is_not_written_to(tmp_path: Path)
         assert "is a link" in tapes_health(bench)["problem"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "change",
     [
         {"url": "http://192.0.2.1:80/v1", "control": "http://192.0.2.1:80/_workbench"},

@@ -19,6 +19,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from tests.support.tiers import each_row
 from tests.support.upstream.answers import whole
 from tests.support.upstream.server import ScriptedUpstream
 from workbench.cli.choices import Client
@@ -368,7 +369,7 @@ def test_the_environment_names_the_file(folder: Path, monkeypatch: pytest.Monkey
     assert opencode_file() == Path.home() / "mine.json"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "said"),
     [
         ('{"theme": }', "line 1, column 11: a value is missing or broken"),
@@ -465,14 +466,15 @@ def test_opencode_itself_accepts_what_is_written(folder: Path, text: str | None)
 # Every client
 
 
-@pytest.mark.parametrize("client", get_args(Client))
-@pytest.mark.parametrize("token", [False, True])
+@each_row("client", get_args(Client))
+@each_row("token", [False, True])
 def test_every_client_is_told_the_address_and_the_model_and_never_the_token(
     folder: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch, client: Client, token: bool
 ) -> None:
-    if token:
-        monkeypatch.setenv("WORKBENCH_TOKEN", "secret-0123456789")
-    out, error = told(capfdbinary, client, "org/coder x")
+    with monkeypatch.context() as given:
+        if token:
+            given.setenv("WORKBENCH_TOKEN", "secret-0123456789")
+        out, error = told(capfdbinary, client, "org/coder x")
     assert (URL if client != "claude-code" else URL.removesuffix("/v1")) in out and "org/coder x" in out
     assert "secret-0123456789" not in out + error
     assert not token or "WORKBENCH_TOKEN" in out + error

@@ -17,6 +17,7 @@ from tests.support.commands import (
     RunCommand,
     tape,
 )
+from tests.support.tiers import each_row
 from transformer import DIALECTS
 
 
@@ -26,7 +27,7 @@ def test_dialects_lists_them(run: RunCommand):
     assert [line.split()[0] for line in result.out.decode().splitlines()] == list(DIALECTS)
 
 
-@pytest.mark.parametrize("name", DIALECTS)
+@each_row("name", DIALECTS)
 def test_the_table_has_every_pair(run: RunCommand, name: str):
     result = run("dialects", name)
     assert result.code == 0
@@ -41,7 +42,7 @@ def test_the_table_has_every_pair(run: RunCommand, name: str):
             )
 
 
-@pytest.mark.parametrize("name", DIALECTS)
+@each_row("name", DIALECTS)
 def test_the_diagram_has_every_state_and_step(run: RunCommand, name: str):
     result = run("dialects", name, "--mermaid")
     assert result.code == 0

@@ -86,8 +86,8 @@ def save(value: Any, name: str = "request.json") -> None:
 # What goes upstream
 
 
-@pytest.mark.parametrize("dialect", ["roo-xml", "qwen3-coder", "kimi-k2", "passthrough"])
-@pytest.mark.parametrize("switches", [[], ["--set", "tools=inject"], ["--set", "tools=pass"]])
+@each_row("dialect", ["roo-xml", "qwen3-coder", "kimi-k2", "passthrough"])
+@each_row("switches", [[], ["--set", "tools=inject"], ["--set", "tools=pass"]])
 def test_the_body_is_what_transform_request_gives(run: RunCommand, dialect: str, switches: list[str]):
     policy = dict([switches[1].split("=")]) if switches else None
     new, _ = transform_request(REQUEST, dialect, policy)
@@ -183,7 +183,7 @@ def test_what_a_tool_costs_is_what_leaving_it_out_saves(dialect: str):
     assert both - costs[1].characters == len(prompt_for([BASH], dialect))
 
 
-@pytest.mark.parametrize("dialect", BUILTIN_TEMPLATES)
+@each_row("dialect", BUILTIN_TEMPLATES)
 def test_sixty_tools_cost_no_more_than_their_number(dialect: str, monkeypatch: pytest.MonkeyPatch):
     tools = [tool(f"tool_{n:02}", {"a": {"type": "string"}, "b": {"type": "integer"}}) for n in range(60)]
     rendered: list[int] = []
@@ -273,7 +273,7 @@ def test_findings_of_level_error_are_the_exit_code(run: RunCommand):
     assert "warning duplicate-tool  read is offered" in err
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("args", "said"),
     [
         ([], "which request?"),

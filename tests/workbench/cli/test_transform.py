@@ -19,6 +19,7 @@ from tests.support.commands import (
     stream,
     tape,
 )
+from tests.support.tiers import each_row
 from workbench.tape.format import Tape, dump_tape, end_line, make_header, read_line
 
 KINDS: dict[str, Callable[[str], bytes]] = {
@@ -44,8 +45,8 @@ def test_every_kind_of_input_is_recognised_and_converted(run: RunCommand, tools:
     assert (result.code, result.err) == (0, "")
 
 
-@pytest.mark.parametrize("chunk", ["1", "5", "4096", "bytes", "lines", "random:1", "random:two"])
-@pytest.mark.parametrize("kind", ["text", "sse", "tape"])
+@each_row("chunk", ["1", "5", "4096", "bytes", "lines", "random:1", "random:two"])
+@each_row("kind", ["text", "sse", "tape"])
 def test_no_cut_changes_the_answer(run: RunCommand, tools: Path, kind: str, chunk: str):
     given = ("-", "-d", "roo-xml", "--tools", tools, "--chunk", chunk, "--out", "message")
     result = run("transform", *given, stdin=KINDS[kind](GOOD))
@@ -224,7 +225,7 @@ def test_a_request_that_offers_no_tools_is_passed_through(run: RunCommand):
     assert (result.code, result.answer) == (0, (GOOD, [], "stop"))
 
 
-@pytest.mark.parametrize(("args", "says"), BAD_USAGE)
+@each_row(("args", "says"), BAD_USAGE)
 def test_bad_usage_is_exit_2_and_a_clear_message(run: RunCommand, args: list[str], says: str):
     Path("broken.json").write_text("{\n")
     Path("number.json").write_text('{"tools": 5}')
@@ -236,7 +237,7 @@ def test_bad_usage_is_exit_2_and_a_clear_message(run: RunCommand, args: list[str
     assert len(result.err.splitlines()) <= 4
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("header", "says"),
     [
         ({"dialect": "klingon"}, "there is no dialect 'klingon'"),

@@ -75,7 +75,7 @@ SOURCES: list[tuple[str, dict[str, str], Flags, str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "variables", "flags", "name", "value", "origin"), SOURCES)
+@each_row(("text", "variables", "flags", "name", "value", "origin"), SOURCES)
 def test_flags_win_over_the_environment_and_that_over_the_file(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -87,18 +87,20 @@ def test_flags_win_over_the_environment_and_that_over_the_file(
     origin: str,
 ) -> None:
     configure(folder, text)
-    for variable, said in variables.items():
-        monkeypatch.setenv(variable, said)
-    settings = read_settings(flags)
+    with monkeypatch.context() as given:
+        for variable, said in variables.items():
+            given.setenv(variable, said)
+        settings = read_settings(flags)
     assert (getattr(settings, name), settings.origins[name]) == (value, origin)
 
 
-@pytest.mark.parametrize("key", PLAIN.values(), ids=list(PLAIN))
+@each_row("key", PLAIN.values(), ids=list(PLAIN))
 def test_every_plain_key_has_its_variable(folder: Path, monkeypatch: pytest.MonkeyPatch, key: Any) -> None:
     said = {"port": "1", "dialect": "kimi-k2", "default": "qwen", "listen": "10.0.0.1"}
     configure(folder, TWO)
-    monkeypatch.setenv(f"WORKBENCH_{key.name.upper()}", said.get(key.name, "7"))
-    settings = read_settings()
+    with monkeypatch.context() as given:
+        given.setenv(f"WORKBENCH_{key.name.upper()}", said.get(key.name, "7"))
+        settings = read_settings()
     assert settings.origins[key.name] == f"WORKBENCH_{key.name.upper()}"
     assert getattr(settings, key.name) != getattr(Settings(), key.name)
 
@@ -330,7 +332,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), WRONG, ids=[text for text, _ in WRONG])
+@each_row(("text", "said"), WRONG, ids=[text for text, _ in WRONG])
 def test_a_wrong_value_is_said_with_its_place_and_the_remedy(folder: Path, text: str, said: str) -> None:
     configure(folder, text)
     message = complaint()
@@ -338,7 +340,7 @@ def test_a_wrong_value_is_said_with_its_place_and_the_remedy(folder: Path, text:
     assert "secret" not in message
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("variables", "flags", "said"),
     [
         ({"WORKBENCH_PORT": "x"}, Flags(), "WORKBENCH_PORT is a whole number from 0 to 65535, such as 8788"),
@@ -366,9 +368,10 @@ def test_a_wrong_value_is_said_with_its_place_and_the_remedy(folder: Path, text:
 def test_wrong_flags_and_variables_are_named(
     folder: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], flags: Flags, said: str
 ) -> None:
-    for variable, text in variables.items():
-        monkeypatch.setenv(variable, text)
-    message = complaint(flags)
+    with monkeypatch.context() as given:
+        for variable, text in variables.items():
+            given.setenv(variable, text)
+        message = complaint(flags)
     assert said in message
     assert "secret" not in message
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.project import SAMPLES
+from tests.support.tiers import each_row
 from workbench.errors import UserError
 from workbench.lab.plan import Expected
 from workbench.lab.suite import read_suite, write_suite
@@ -58,7 +59,7 @@ def test_everything_that_can_be_said(tmp_path: Path):
     assert plan.cases[0].expected == Expected(call=False) and plan.cases[1].rate == 1.0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "said"),
     [
         ("", "no case"),

@@ -96,7 +96,7 @@ def test_a_row_comes_back_as_it_was_put(tmp_path: Path):
     assert replace(found, updated=0.0) == given
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wanted", "found"),
     [
         ({}, ["5", "4", "3", "2", "1"]),

@@ -103,7 +103,7 @@ def test_who_may_read_the_tape_may_read_its_marks(tape: Path, mode: int):
 GOOD = {"step": 3, "read": 1, "time": 0.5, "note": "good"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "said", "kept"),
     [
         (b"", "not a file of marks", 0),

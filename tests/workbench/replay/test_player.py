@@ -67,7 +67,7 @@ def test_every_sample(path: Path):
                 assert found is None or 0 <= found < len(player.rows(other))
 
 
-@pytest.mark.parametrize("path", SAMPLES[::12], ids=lambda path: f"{path.parent.name}/{path.stem}")
+@each_row("path", SAMPLES[::12], ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_tape_that_grows_gives_the_rows_of_one_that_is_whole(path: Path, tmp_path: Path):
     data, wanted = path.read_bytes(), shape(played(path))
     growing = tmp_path / "growing.jsonl"
