@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.support.project import ROOT
 from tests.support.tiers import each_row
@@ -23,11 +24,6 @@ SOURCES = {
 }
 
 
-@cache
-def tree_of(module: str) -> ast.Module:
-    return ast.parse(SOURCES[module].read_text(encoding="utf-8"))
-
-
 def statements(node: ast.AST) -> Iterator[ast.AST]:
     """All of them, without the expressions inside, which are most of a tree."""
     for child in ast.iter_child_nodes(node):
@@ -36,14 +32,24 @@ def statements(node: ast.AST) -> Iterator[ast.AST]:
             yield from statements(child)
 
 
+class Imports(NamedTuple):
+    """Modules of ours, or names."""
+
+    everywhere: frozenset[str]  # in functions and for type checkers too
+    at_the_top: frozenset[str]
+
+
 @cache
-def imports_of(module: str) -> frozenset[str]:
-    """Everything that a module imports, in functions and for type checkers too: modules of ours, or names."""
-    return frozenset(_imports_of(module))
+def imports_of(module: str) -> Imports:
+    """What a module imports. Its tree is not kept: all of them are a million objects."""
+    tree = ast.parse(SOURCES[module].read_text(encoding="utf-8"))
+    return Imports(
+        frozenset(_imported(module, statements(tree))), frozenset(_imported(module, iter(tree.body)))
+    )
 
 
-def _imports_of(module: str) -> Iterator[str]:
-    for node in statements(tree_of(module)):
+def _imported(module: str, nodes: Iterator[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -59,15 +65,11 @@ ONLY_POSIX = {"fcntl", "grp", "posix", "pty", "pwd", "readline", "resource", "te
 def test_modules_that_windows_lacks_are_imported_where_they_are_used():
     """A screen that cannot be imported there is of no use, whatever it does not need."""
     found = {
-        module: names for module in SOURCES if (names := _names_at_the_top(tree_of(module)) & ONLY_POSIX)
+        module: names
+        for module in SOURCES
+        if (names := {name.partition(".")[0] for name in imports_of(module).at_the_top} & ONLY_POSIX)
     }
     assert not found
-
-
-def _names_at_the_top(tree: ast.Module) -> set[str]:
-    imported = [alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names]
-    imported += [node.module for node in tree.body if isinstance(node, ast.ImportFrom) and node.module]
-    return {name.partition(".")[0] for name in imported}
 
 
 def test_the_contracts_hold():
@@ -81,7 +83,8 @@ def test_the_contracts_hold():
 def test_no_module_comes_back_to_itself():
     """The contracts compare neighbours; this also sees a package whose `__init__` imports from inside it."""
     graph = {
-        module: {name for name in imports_of(module) if name in SOURCES} - {module} for module in SOURCES
+        module: {name for name in imports_of(module).everywhere if name in SOURCES} - {module}
+        for module in SOURCES
     }
     TopologicalSorter(graph).prepare()
 
@@ -92,7 +95,7 @@ def test_the_transformer_needs_two_libraries():
         name.partition(".")[0]
         for module in SOURCES
         if module.startswith("transformer")
-        for name in imports_of(module)
+        for name in imports_of(module).everywhere
     }
     assert packages - sys.stdlib_module_names == {"transformer", "orjson", "jinja2"}
 

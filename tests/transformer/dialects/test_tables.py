@@ -586,6 +586,14 @@ def transformed(name: str) -> list[StreamTransformer]:
     return list(runs_of(name))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def nothing_is_kept() -> Iterator[None]:
+    """The collector walks all that is kept, in every test that comes later."""
+    yield
+    fired.cache_clear()
+    transformed.cache_clear()
+
+
 def moves_of(t: StreamTransformer) -> list[list[Transition]]:
     """The transitions of each machine."""
     machines: dict[tuple[int, str], list[Transition]] = {}
