@@ -10,8 +10,10 @@ from time import monotonic
 from typing import ClassVar
 
 from textual import work
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import Resize
+from textual.geometry import Size
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
@@ -116,6 +118,14 @@ class ExchangeScreen(Screen[None]):
     def player(self) -> Player | None:
         return self.view.player
 
+    def compose(self) -> ComposeResult:
+        # Before there is anything in it: else all of it would be styled twice.
+        self.update_classes(self.classes_at(self.app.size), update=False)
+        yield from self.compose_body()
+
+    def compose_body(self) -> ComposeResult:
+        raise NotImplementedError
+
     def on_mount(self) -> None:
         self._tabs.show_names([part.NAME for part in self.parts])
         self.begin()
@@ -124,10 +134,13 @@ class ExchangeScreen(Screen[None]):
         """What a screen does first. Textual calls the on_mount of every class, so none replaces another."""
 
     def on_resize(self, event: Resize) -> None:
-        width = event.size.width
-        middle, wide = width >= _MIDDLE, width >= _WIDE
-        self.update_classes({"-wide": wide, "-middle": middle and not wide, "-narrow": not middle})
+        self.update_classes(self.classes_at(event.size))
         self._show_focused()
+
+    def classes_at(self, size: Size) -> dict[str, bool]:
+        """How much room there is, for the style sheet."""
+        middle, wide = size.width >= _MIDDLE, size.width >= _WIDE
+        return {"-wide": wide, "-middle": middle and not wide, "-narrow": not middle}
 
     def did(self, action: str) -> None:
         """The user did this; a guide may want to know."""

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.events import Resize
+from textual.geometry import Size
 
 from workbench.analysis.explain.bytes import explain_byte
 from workbench.analysis.explain.trace import Explanation
@@ -174,7 +174,7 @@ class ReplayScreen(ExchangeScreen):
     def parts(self) -> tuple[RowPane, ...]:
         return (*self.view.panes, self.replay.message)
 
-    def compose(self) -> ComposeResult:
+    def compose_body(self) -> ComposeResult:
         yield self._tabs
         yield self.view
         yield self._prompt
@@ -185,8 +185,8 @@ class ReplayScreen(ExchangeScreen):
         self.look_at(self.view.panes[Pane.MACHINE])
         self._first()
 
-    def on_resize(self, event: Resize) -> None:
-        self.set_class(event.size.height < _TALL, "-short")
+    def classes_at(self, size: Size) -> dict[str, bool]:
+        return super().classes_at(size) | {"-short": size.height < _TALL}
 
     def shown(self, part: RowPane) -> None:
         self.set_class(part is self.replay.message, "-on-message", update=self.one_at_a_time)

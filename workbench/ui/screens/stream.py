@@ -120,7 +120,7 @@ class StreamScreen(InterceptingScreen):
     def parts(self) -> tuple[RowPane, ...]:
         return (self._list, *self.view.panes)
 
-    def compose(self) -> ComposeResult:
+    def compose_body(self) -> ComposeResult:
         yield self._status
         yield self._trouble
         yield self.held_bar

@@ -13,6 +13,7 @@ from rich.style import Style
 
 from tests.support.project import SAMPLES
 from tests.support.samples import some_samples
+from tests.support.tiers import exhaustive
 from workbench.replay.lines import MemoryTape, Tail
 from workbench.replay.player import Player
 from workbench.replay.rowindex import ALL
@@ -21,7 +22,7 @@ from workbench.ui.replaymodel import ReplayModel
 from workbench.ui.widgets.replayview import ReplayView
 from workbench.ui.widgets.rowpane import RowPane
 
-_SEEN = 30  # rows of a pane that a screen has room for
+_SEEN = 30 if exhaustive() else 10  # rows of a pane that a screen has room for, or the newest of them
 _LONG = 150  # lines of a tape
 
 
@@ -79,7 +80,8 @@ def test_stepping_back_and_forward_gives_the_same_screen(path: Path):
     backwards = {step: shown.at(step) for step in reversed(steps)}
     assert backwards == forwards
     random.Random(len(steps)).shuffle(steps)
-    assert {step: shown.at(step) for step in steps} == forwards
+    for step in steps if exhaustive() else steps[:20]:
+        assert shown.at(step) == forwards[step]
 
 
 @some_samples(1)
