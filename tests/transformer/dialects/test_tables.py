@@ -9,6 +9,8 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
+import pytest
+
 from tests.support import invokes, tags
 from tests.support.cuts import transform
 from tests.support.project import SAMPLES
