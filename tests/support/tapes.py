@@ -22,7 +22,7 @@ CALL = "Hello\n<read_file>\n<path>a.py</path>\n</read_file>"
 
 def samples_of(dialect: str) -> list[str]:
     """In the quick tier some of them."""
-    return some((name for name in SAMPLES if name.startswith(f"{dialect}/")), 5)
+    return some((name for name in SAMPLES if name.startswith(f"{dialect}/")), 3)
 
 
 @cache

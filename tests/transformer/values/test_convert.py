@@ -374,7 +374,7 @@ EVERYTHING = either(
     {"type": "array", "items": {"$ref": "#"}}, {"type": "object", "additionalProperties": {"$ref": "#"}}
 )
 CHAIN = {"type": "object", "properties": {"a": {"type": "array", "items": {"$ref": "#"}}}}
-LONG = 2 * 1024 * 1024 if exhaustive() else 128 * 1024
+LONG = 2 * 1024 * 1024 if exhaustive() else 64 * 1024
 
 
 @each_row(

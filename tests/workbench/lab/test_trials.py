@@ -27,7 +27,7 @@ from workbench.recording.redaction import Redaction, check_patterns
 from workbench.tape.format import read_tape
 
 SUITE = read_suite(str(SAMPLES / "suite.toml"))
-WHOLE, SMALL = replace(SUITE, times=12), replace(SUITE, times=3)
+WHOLE, SMALL = replace(SUITE, times=12), replace(SUITE, times=2)
 
 
 class Model(UnreliableModel):
@@ -77,18 +77,18 @@ async def test_a_try_from_beginning_to_end(tmp_path: Path):
         steady, parts = create_try(tmp_path, SMALL), create_try(tmp_path, SMALL)
         assert await run(steady, jobs=1) is Ending.DONE
         model.forget()
-        assert await run(parts, jobs=1, budget=Budget(requests=7)) is Ending.REQUESTS
+        assert await run(parts, jobs=1, budget=Budget(requests=4)) is Ending.REQUESTS
         again = open_try(tmp_path, parts.id)
-        assert len(again.outcomes) == 7
+        assert len(again.outcomes) == 4
         stopped: list[Trials] = []
 
         def stop(outcome: Outcome) -> None:
-            if len(again.outcomes) >= 13:
+            if len(again.outcomes) >= 8:
                 stopped[0].stop()
 
         stopped.append(Trials(again, connection, jobs=1, upstream="default", on_outcome=stop))
         assert await stopped[0].run() is Ending.STOPPED
-        assert len(again.outcomes) == 13
+        assert len(again.outcomes) == 8
         last = open_try(tmp_path, "last")
         assert last.id == parts.id and await run(last, jobs=1) is Ending.DONE
         assert comparable(last.in_order) == comparable(steady.in_order)

@@ -395,7 +395,7 @@ def test_a_long_search_gives_the_screen_its_turns():
 @cache
 def long_tape() -> Player:
     """It is shared, so nobody may add to it."""
-    return live(*(read_line(at, sse(chunk("some words "), done=False)) for at in range(2_500)))
+    return live(*(read_line(at, sse(chunk("some words "), done=False)) for at in range(1_500)))
 
 
 @each_row("line", ["client:never there", "upstream:never there", "tool:none"])

@@ -265,20 +265,20 @@ def test_times_that_go_back_or_are_absurd():
 
 
 def test_a_step_in_a_long_row_of_findings_costs_no_more():
-    lines = [read_line(0, b"data: {nonsense\n\n" * 6_000), read_line(1, stream_of("text"))]
+    lines = [read_line(0, b"data: {nonsense\n\n" * 3_000), read_line(1, stream_of("text"))]
     player = live(*lines, end_line(2, "done"))
     timeline = Timeline(player)
-    assert len(player.finding_steps.all) >= 6_000
+    assert len(player.finding_steps.all) >= 3_000
     found = timeline.seek(5, Unit.TRANSITION, 1)
-    assert found is not None and found > 6_000
+    assert found is not None and found > 3_000
     assert calls_made(lambda: timeline.seek(5, Unit.TRANSITION, 1)) < 200
 
 
 @cache
 def long_tape() -> Player:
     """A call after much text. It is shared, so nobody may add to it."""
-    reads = [read_line(number, sse(chunk("text "), done=False)) for number in range(3_000)]
-    return live(*reads, read_line(3_000, stream_of(CALL)), end_line(3_001, "done"))
+    reads = [read_line(number, sse(chunk("text "), done=False)) for number in range(2_000)]
+    return live(*reads, read_line(2_000, stream_of(CALL)), end_line(2_001, "done"))
 
 
 @each_row("unit", Unit)
