@@ -83,7 +83,9 @@ class ViewApp(App[None]):
         await self.settle()
 
     async def settle(self) -> None:
-        """Until every document is laid out."""
+        """Until every document is laid out. A pause ends with the layout of the screen, and only the next one
+        waits until the parts have heard of it."""
+        await self.pilot.pause()
         await self.until(lambda: not any(pane.busy for pane in self.screen.query(TextPane)), "the layout")
 
     async def until(self, condition: Callable[[], Any], what: str) -> None:
