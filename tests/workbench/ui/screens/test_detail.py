@@ -160,7 +160,8 @@ async def the_rule_of_a_transition(app: ViewApp) -> None:
     row = row_of(player, Pane.MACHINE, Transition, rule="begin call")
     await app.show(DetailScreen(player, Pane.MACHINE, row))
     assert app.sees("In state text the machine met open and went to call.")
-    assert app.sees("why         an offered tool's tag starts a call", "span", "bytes")
+    transition = player.item(Pane.MACHINE, row)
+    assert isinstance(transition, Transition) and app.sees(f"why         {transition.why}", "span", "bytes")
 
 
 async def a_delta_as_the_client_gets_it_and_the_event_it_comes_from(app: ViewApp) -> None:

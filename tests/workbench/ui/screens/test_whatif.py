@@ -240,9 +240,7 @@ async def test_a_variant_is_saved_as_a_tape_of_its_own(tmp_path: Path):
 async def why_and_the_change_that_helps(replay: Replayer) -> None:
     await replay.press("n", "w")
     assert isinstance(replay.app.screen, WhyScreen)
-    assert (
-        "<path> is never closed; with </path> before </read_file> this is a call to read_file" in replay.text
-    )
+    assert "</path>" in replay.text, "what the model did not write"
     await replay.press("1")
     await replay.replay()
     assert replay.calls == [CALL]
@@ -288,7 +286,7 @@ async def test_a_pasted_text_is_played(tmp_path: Path, monkeypatch: pytest.Monke
         await replay.until(lambda: "written to" in replay.told, "it can be kept as it is")
         assert [path.name for path in tmp_path.iterdir()] == ["text.variant.jsonl"]
         await replay.press("n", "w")
-        assert "with </filePath> before </read> this is a call to read" in replay.text
+        assert "</filePath>" in replay.text, "what is missing in it"
         await replay.press("1")
         await replay.replay()
         assert replay.calls == [("read", '{"filePath":"a.py"}')]
