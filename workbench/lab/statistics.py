@@ -36,6 +36,12 @@ def has_scipy() -> bool:
     return find_spec("scipy") is not None
 
 
+def load() -> None:
+    """What the first table needs, if it is there: to import it takes a second and more."""
+    if has_scipy():
+        import scipy.stats  # noqa: F401
+
+
 @dataclass(frozen=True, slots=True)
 class Interval:
     low: float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from workbench.errors import UserError
 from workbench.lab.outcomes import Outcome
 from workbench.lab.plan import BUILT_IN, RECORDED, Case, check_variants, parse_variant, read_case
 from workbench.lab.report import BY_CASE, GAP, Line, conclusions, counts, counts_by_case, padded, widths
-from workbench.lab.statistics import Table, tabulate
+from workbench.lab.statistics import Table, load, tabulate
 from workbench.lab.store import Try, create_try
 from workbench.lab.suite import plan_of
 from workbench.lab.trials import Trials, proxy_for
@@ -292,6 +293,7 @@ class TrialScreen(Screen[str]):
         try:
             async with proxy_for(self.library) as proxy, ProxyConnection(proxy) as connection:
                 self._trials = Trials(made, connection, on_outcome=self._counted)
+                await asyncio.to_thread(load)  # the screen would stand still if the first table did it
                 ending = await self._trials.run()
             self._say(f"{made.id}: {ending}; enter on a cell shows its exchanges")
         except UserError as error:
