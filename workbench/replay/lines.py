@@ -72,7 +72,7 @@ class MemoryTape:
         self.done += len(lines)
 
 
-_BLOCK = 16 << 10
+_BLOCK = 8 << 10
 
 
 class Tail:

@@ -14,9 +14,10 @@ from workbench.replay.player import Player
 
 SLICE = 0.012  # seconds of reading for one frame
 # A key press takes some ten turns of the event loop until it is drawn: the rest of a long tape is read in
-# small slices. Where a turn between two of them did something, the next ones are left to others for a while.
-_LOAD, _REST = 0.004, 0.004
-_IDLE_TURN = 0.0003  # seconds that a turn takes in which nobody has anything to do
+# small slices. Where turns between two of them did something, the next ones are left to others for a while.
+_LOAD, _REST, _MOST_RESTS = 0.004, 0.004, 10
+_TURNS = 4  # what became ready meanwhile is known after one; a message that it sends needs some more
+_IDLE_TURNS = 0.0003  # seconds that these take when nobody has anything to do
 _JUDGE = 0.5  # seconds between verdicts on an answer that still grows
 
 
@@ -102,10 +103,7 @@ class OpenTape:
             finally:
                 gc.freeze()
                 gc.enable()
-            began = time.perf_counter()
-            await asyncio.sleep(0)
-            if time.perf_counter() - began > _IDLE_TURN:
-                await asyncio.sleep(_REST)
+            await _give_way()
 
     @property
     def idle(self) -> float:
@@ -132,6 +130,18 @@ class OpenTape:
         if self.judged_steps == player.steps or (self.source is not None and self.source.behind):
             return False  # a verdict on half a tape is of no use
         return not self.growing or time.monotonic() - self._judged_at > _JUDGE
+
+
+async def _give_way() -> None:
+    """Until nobody else has anything to do, a key's way through the screen and the frame after it together,
+    but not for ever: something that is drawn all the time must not keep the rest of a tape away."""
+    for _ in range(_MOST_RESTS):
+        began = time.perf_counter()
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+        if time.perf_counter() - began <= _IDLE_TURNS:
+            return
+        await asyncio.sleep(_REST)
 
 
 def _age(path: Path | None) -> float:
