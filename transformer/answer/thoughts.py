@@ -61,8 +61,12 @@ class ThoughtFilter:
         self._tags = _Tags()
 
     def feed(self, machine: Machine, text: str) -> None:
+        tags = self._tags
+        if "<" not in text and not tags.inside and not tags.rest:
+            machine.feed(text)  # as it is with most deltas
+            return
         machine.received += len(text)
-        for part, is_tag in self._tags.parts(text):
+        for part, is_tag in tags.parts(text):
             self._pass_on(machine, part, is_tag)
 
     def notices(self, own: Notices) -> Notices | None:

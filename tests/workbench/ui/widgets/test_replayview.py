@@ -58,7 +58,9 @@ class Shown:
     def _rows(self, pane: RowPane) -> Iterator[str]:
         count = pane.count()
         yield str(count)
-        yield from (pane.text(row) for row in range(max(0, count - _SEEN), count))
+        for row in range(max(0, count - _SEEN), count):
+            # How wide the times are is no part of the moment either: the column does not change on the way.
+            yield re.sub(r" +(?=\d+\.\d{3} )", " ", pane.text(row), count=1)
 
 
 def played(lines: list[Line], header: Mapping[str, Any]) -> Player:
