@@ -141,6 +141,7 @@ def test_ci_runs_the_readmes_test_command_and_no_other(tmp_path: Path):
     assert others == [
         'step "$tmp/venv/bin/pytest" -n auto --exhaustive -m exhaustive',
         'step "$tmp/venv/bin/pytest" -n auto --exhaustive tests/test_samples.py',
+        "step \"$tmp/venv/bin/pytest\" -n auto --exhaustive -m 'not exhaustive' tests/workbench/ui",
         'step "$tmp/venv/bin/pytest" -n auto tests/e2e/test_opencode.py tests/e2e/test_opencode_qwen_chat.py'
         " tests/e2e/test_watching.py",
         'step "$tmp/venv/bin/pytest" -n auto tests/e2e/test_codex_and_claude_code.py',
