@@ -56,9 +56,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Many tests wait for a process or a screen meanwhile: one more than there are cores keeps all of them
-    busy. With two more it is over no sooner, for each has to collect all tests."""
-    return (os.cpu_count() or 1) + 1
+    """Many tests wait for a process or a screen meanwhile: two more than there are cores keep all of them
+    busy."""
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
