@@ -15,6 +15,9 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
+# What the screen says before anybody has asked anything: then it can be used.
+WAITING = "waiting for the first exchange"
+
 
 def text_of(app: App[Any]) -> str:
     """All of it, line by line. Textual has no public way to this, so it stands here and nowhere else."""

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 
 from tests.support.gated import GATES, Client, gated
 from tests.support.proxies import running_proxy
-from tests.support.screens import until, until_seen
+from tests.support.screens import WAITING, until, until_seen
 from tests.support.upstream.server import ScriptedUpstream, free_port
 from workbench.config.settings import Flags
 from workbench.proxy.registration import registered
@@ -32,7 +32,7 @@ async def test_without_configuration_it_says_what_to_do():
         await pilot.press("r")
         await until_seen(pilot, "No model to talk to")
         await pilot.press("o")
-        await until_seen(pilot, "waiting for the first exchange")
+        await until_seen(pilot, WAITING)
 
 
 async def test_flags_that_cannot_take_effect_are_said(folder: Path):
@@ -45,7 +45,7 @@ async def test_flags_that_cannot_take_effect_are_said(folder: Path):
             assert "--port 1: it listens on port" in text
             assert "--listen 127.0.0.2: it listens on 127.0.0.1" in text
             await pilot.press("a")
-            await until_seen(pilot, "waiting for the first exchange", proxy.url)
+            await until_seen(pilot, WAITING, proxy.url)
             await pilot.press("q")
             await until(pilot, lambda: not app.is_running, "the end")
         assert app.farewell == ""
@@ -62,7 +62,7 @@ async def test_an_upstream_that_is_started_later_and_a_running_answer(folder: Pa
             await until_seen(pilot, f"✖ the model server at {server} does not answer", "Exchanges")
             with ScriptedUpstream(port=port) as upstream:
                 upstream.answer_with(lambda seen: gated())
-                text = await until_seen(pilot, "waiting for the first exchange", without="does not answer")
+                text = await until_seen(pilot, WAITING, without="does not answer")
                 found = URL.search(text)
                 assert found is not None
                 await is_not_cut_without_asking_and_the_proxy_can_stay(pilot, Client(found[0]), upstream)

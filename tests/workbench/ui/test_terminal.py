@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.gated import GATES, Client, gated
 from tests.support.proxies import running_proxy
+from tests.support.screens import WAITING
 from tests.support.tapes import sample
 from tests.support.terminal import Terminal
 from tests.support.tiers import only_exhaustive
@@ -137,7 +138,7 @@ def test_traffic_through_the_proxy_that_the_screen_started(tmp_path: Path):
         upstream() as scripted,
         Terminal(tmp_path, "--upstream", scripted.url, *flags, size=(120, 40)) as terminal,
     ):
-        terminal.wait_for("waiting for the first exchange")
+        terminal.wait_for(WAITING)
         answered(terminal, scripted, terminal.find(URL)[0])
         before = terminal.proxy()
         os.kill(before, signal.SIGKILL)
@@ -170,7 +171,7 @@ def test_without_configuration_it_says_what_to_do(tmp_path: Path):
     with Terminal(tmp_path, size=(80, 24)) as terminal:
         terminal.wait_for("No model to talk to", "workbench init", "workbench demo", "r  Try again")
         terminal.press("o")
-        terminal.wait_for("waiting for the first exchange")
+        terminal.wait_for(WAITING)
         leave(terminal)
 
 
@@ -185,7 +186,7 @@ def test_a_taken_port(tmp_path: Path):
             terminal.wait_for(f"Port {port} is taken", "p  Take a free port")
             terminal.press("p")
             assert terminal.find(URL)[0] != f"http://127.0.0.1:{port}/v1"
-            terminal.wait_for("waiting for the first exchange")
+            terminal.wait_for(WAITING)
             leave(terminal)
 
 
@@ -198,7 +199,7 @@ def test_an_upstream_that_is_started_later_and_a_running_answer(tmp_path: Path):
         terminal.wait_for(f"✖ the model server at http://127.0.0.1:{port}/v1 does not answer", "Exchanges")
         with upstream(port) as scripted:
             terminal.wait_without("does not answer")
-            terminal.wait_for("waiting for the first exchange")
+            terminal.wait_for(WAITING)
             is_not_cut_without_asking_and_the_proxy_can_stay(terminal, scripted)
 
 
@@ -229,7 +230,7 @@ def test_a_library_that_cannot_be_written(tmp_path: Path):
     with upstream() as scripted:
         flags = ("--upstream", scripted.url, "--port", "0", "--library", str(file / "library"))
         with Terminal(tmp_path, *flags) as terminal:
-            terminal.wait_for("✖ nothing can be recorded in", "waiting for the first exchange")
+            terminal.wait_for("✖ nothing can be recorded in", WAITING)
             leave(terminal)
 
 
@@ -244,7 +245,7 @@ def test_flags_that_cannot_take_effect_are_said(tmp_path: Path):
                 "--port 1: it listens on port", "--listen 127.0.0.2: it listens on 127.0.0.1"
             )
             terminal.press("a")
-            terminal.wait_for("waiting for the first exchange", proxy.url)
+            terminal.wait_for(WAITING, proxy.url)
             leave(terminal)
 
 
@@ -255,11 +256,11 @@ def test_a_second_proxy_beside_the_one_that_runs(tmp_path: Path):
         with Terminal(tmp_path, *given, "--dialect", "hermes") as terminal:
             terminal.wait_for("A proxy runs already", "s  Start a second one")
             terminal.press("s")
-            terminal.wait_for("waiting for the first exchange")
+            terminal.wait_for(WAITING)
             terminal.until(lambda: terminal.find(URL)[0] != proxy.url, "an address of its own")
             leave(terminal)
         with Terminal(tmp_path, *given, "--dialect", "roo-xml") as terminal:
-            terminal.wait_for("waiting for the first exchange", proxy.url)  # what is true already is not said
+            terminal.wait_for(WAITING, proxy.url)  # what is true already is not said
             leave(terminal)
 
 
@@ -267,7 +268,7 @@ def test_a_second_proxy_beside_the_one_that_runs(tmp_path: Path):
 def test_attached_to_a_library_that_another_process_writes(tmp_path: Path):
     with upstream() as scripted, running_proxy(tmp_path, scripted, "roo-xml") as proxy:
         with Terminal(tmp_path, "attach", "--library", str(proxy.library), size=(200, 50)) as terminal:
-            terminal.wait_for("waiting for the first exchange")
+            terminal.wait_for(WAITING)
             answered(terminal, scripted, proxy.url)
             leave(terminal)
         assert proxy.process.poll() is None, "it was not ours to end"
