@@ -18,7 +18,9 @@ from tests.support.tapes import sample
 from tests.support.terminal import Terminal
 from tests.support.tiers import only_exhaustive
 from tests.support.upstream.server import ScriptedUpstream, free_port
+from workbench.analysis.verdicts import Facts, verdict
 
+CONVERTED = verdict(Facts("done", 200, 1)).sentence
 URL = r"http://127\.0\.0\.1:\d+/v1"
 
 
@@ -42,7 +44,7 @@ def answered(terminal: Terminal, scripted: ScriptedUpstream, url: str) -> None:
     terminal.wait_for("HELD BACK", "characters for", "open parameter")
     assert not terminal.shows("arguments")
     scripted.open("end")
-    terminal.wait_for("✔", "call read_file", '{"path":"src/main.py"}', "finish tool_calls")
+    terminal.wait_for(f"✔ {CONVERTED}", "call read_file", '{"path":"src/main.py"}', "finish tool_calls")
     terminal.wait_without("HELD BACK")
     assert client.result() == [("read_file", '{"path":"src/main.py"}')]
 

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.explanations import why_of
 from tests.support.tapes import sample
 from tests.support.terminal import Terminal
+from workbench.analysis.verdicts import Facts, verdict
 from workbench.files import samples_dir
 
+CONVERTED = verdict(Facts("done", 200, 1)).sentence
 SAMPLE = samples_dir() / "roo-xml" / "unclosed-parameter.jsonl"
 
 
@@ -29,9 +32,10 @@ def test_stepping_through_a_malformed_case_to_its_explanation(tmp_path: Path):
         terminal.press("n")
         terminal.wait_for("✖ unclosed-parameter")
         terminal.press("w")
-        terminal.wait_for("</path>")  # what the model did not write
+        why = why_of(sample("roo-xml/unclosed-parameter"), "unclosed-parameter").sentences[0]
+        terminal.wait_for(why.partition(" to ")[0])
         terminal.press("1")
-        terminal.wait_for("VARIANT", "read_file  call_", '{"path":"src/main.py"}')
+        terminal.wait_for("VARIANT", CONVERTED, "read_file  call_", '{"path":"src/main.py"}')
         terminal.press("u")
         terminal.wait_without("VARIANT")
         terminal.press("q")

@@ -123,7 +123,10 @@ async def drop_what_is_held(driver: Driver, client: Client) -> None:
     await driver.press("x")
     await driver.until(dropped.done, "the client has its error")
     error = dropped.result().error
-    assert error is not None and "tool:read*" in error["message"] and not dropped.result().calls
+    assert (
+        error is not None and "dropped by a person" in error["message"] and "tool:read*" in error["message"]
+    )
+    assert not dropped.result().calls
     await until_nothing_is_held(driver)
 
 

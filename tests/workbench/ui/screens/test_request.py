@@ -266,7 +266,7 @@ def test_without_a_proxy_it_says_so(tmp_path: Path):
         async with shown(RequestScreen(player_of(), None)) as app:
             await says(app, "this tape is not in a library")
             await app.show(RequestScreen(player_of(), tmp_path))
-            await says(app, "`workbench`")
+            await says(app, "no proxy runs for this library")
 
     async def says(app: ViewApp, sentence: str) -> None:
         await ready(app)

@@ -105,7 +105,7 @@ async def test_dialect_and_policy_are_changed_for_the_next_request(bench: Bench)
         names = [choice.name for choice in choices.choices]
         choices.list.go(names.index("kimi-k2"))
         await driver.press("enter")
-        await driver.until(lambda: "kimi-k2" in status.text and "changed" in status.text, "it says so")
+        await driver.until(lambda: "kimi-k2 (changed, was roo-xml)" in status.text, "it says so")
         bench.ask(stream(DATA))
         assert bench.tape().header["dialect"] == "kimi-k2"
         await driver.press("P")

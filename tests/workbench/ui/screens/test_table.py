@@ -48,7 +48,7 @@ def test_the_current_rule_is_lit_and_in_sight(size: tuple[int, int]):
             assert app.sees("the table of roo-xml")
             (line,) = [line for line in app.seen if "▶" in line]
             assert last.token in line and "→ call" in line and "begin call" in line and " 1 " in line
-            assert last.why and app.sees(last.why.split()[0], last.why.split()[-1])
+            assert last.why and app.sees(last.why)
 
     run(look())
 

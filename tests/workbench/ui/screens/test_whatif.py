@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.explanations import why_of
 from tests.support.replays import Replayer, replaying, tape
 from workbench.files import samples_dir
 from workbench.replay.player import Pane
@@ -238,9 +239,10 @@ async def test_a_variant_is_saved_as_a_tape_of_its_own(tmp_path: Path):
 
 
 async def why_and_the_change_that_helps(replay: Replayer) -> None:
+    why = why_of(replay.player, "unclosed-parameter").sentences[0]
     await replay.press("n", "w")
     assert isinstance(replay.app.screen, WhyScreen)
-    assert "</path>" in replay.text, "what the model did not write"
+    assert why.rstrip(".") in replay.text
     await replay.press("1")
     await replay.replay()
     assert replay.calls == [CALL]
@@ -285,8 +287,9 @@ async def test_a_pasted_text_is_played(tmp_path: Path, monkeypatch: pytest.Monke
         await replay.press("S")
         await replay.until(lambda: "written to" in replay.told, "it can be kept as it is")
         assert [path.name for path in tmp_path.iterdir()] == ["text.variant.jsonl"]
+        why = why_of(replay.player, "unclosed-parameter").sentences[0]
         await replay.press("n", "w")
-        assert "</filePath>" in replay.text, "what is missing in it"
+        assert why.rstrip(".") in replay.text
         await replay.press("1")
         await replay.replay()
         assert replay.calls == [("read", '{"filePath":"a.py"}')]
