@@ -152,8 +152,9 @@ def test_a_stream_is_held_read_edited_and_let_go(desk: Desk):
     wait_for(lambda: len(running().reads) == 3, "what came is on the running tape")
     assert [line.value["hold"] for line in running().of("hold")] == ["tool:read*"]
     # A comment keeps the client waiting; nothing of the call has reached it.
-    heartbeats = wait_for(lambda: [one for one in running().of("sent") if one.value.get("by")], "a heartbeat")
-    assert heartbeats[-1].data == b": held\n\n" and not client.calls and not done.done()
+    # A slow upstream may have been waited for before that, with another comment.
+    wait_for(lambda: b": held\n\n" in [one.data for one in running().of("sent")], "a heartbeat of the hold")
+    assert not client.calls and not done.done()
     assert "has the beginning" in str(
         desk.do(held["id"], "edit", 409, keep=0, reads=[stream_of("No").decode()])
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,8 @@ async def test_a_try_and_its_exchanges(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     if not exhaustive():  # lab/test_trials.py has the intervals; to import scipy takes longer than this
         monkeypatch.setattr("workbench.lab.statistics.has_scipy", lambda: False)
+    threads: list[threading.Thread] = []
+    monkeypatch.setattr("workbench.ui.screens.trial.load", lambda: threads.append(threading.current_thread()))
     Path("careful.jinja").write_bytes((SAMPLES / "careful.jinja").read_bytes())
     tapes = [read_tape(tape) for tape in TAPES]
     answers = {asked_last(tape.header["request"]): answer_on(tape) for tape in tapes}
@@ -55,6 +58,7 @@ async def test_a_try_and_its_exchanges(tmp_path: Path, monkeypatch: pytest.Monke
             assert "valid call" in text and "answers as wanted, by case" in text
             await pilot.press("enter")
             await pilot.pause()
+        assert threads and threading.main_thread() not in threads, "the screen does not wait for an import"
         made = screen.made
         assert made is not None and len(made.outcomes) == 20
         assert made.plan.variants[1].dialect == "auto" and made.plan.variants[1].body == {"temperature": 1}
