@@ -104,12 +104,15 @@ _started = itertools.count()
 
 
 async def answer(writer: asyncio.StreamWriter, chunks: int, gap: float) -> None:
-    """Paced streams are not in step: what many models write does not come at the same moment."""
+    """Paced streams are not in step: what many models write does not come at the same moment. Each chunk has
+    its time from the start: counted from the one before, streams that were held up once would be in step from
+    then on, and a slow relay would get another load than a fast one."""
     writer.write(_HEAD)
-    await asyncio.sleep(gap * (next(_started) * _APART % 1))
+    loop = asyncio.get_running_loop()
+    begun = loop.time() + gap * (next(_started) * _APART % 1)
     for number in range(chunks):
         if gap:
-            await asyncio.sleep(gap)
+            await asyncio.sleep(begun + gap * (number + 1) - loop.time())
         elif number % 20 == 0:
             await asyncio.sleep(0)  # upstream shares its loop with the clients
         writer.write(framed(event(f"@{perf_counter_ns()}@ word")))

@@ -89,6 +89,11 @@ class EventReader:
         self._only_field: str | None = None  # of the event's delta
         self._place = "delta"  # where the choice that is being read has its text
 
+    @property
+    def may_run(self) -> bool:
+        """Whether events may be a run of prose at all."""
+        return not self._careful and self._kind is None
+
     def take_run(self, run: ProseRun, chunk: bytes) -> int:
         """How many bytes at the beginning of a read, at which an event begins, belong to the run of prose."""
         events, size = run.take_read(chunk)

@@ -26,6 +26,7 @@ from transformer.sse import SSEDecoder
 from transformer.upstreams.kind import Place, UpstreamKind
 
 _EXCERPT = 120
+_ALONE = 8  # events of one read
 
 
 class StreamTransformer:
@@ -72,22 +73,28 @@ class StreamTransformer:
         self._received += len(chunk)
         if self.setting.raw and self._journal.keep == "none":
             return chunk
-        rest = chunk
-        if self._reader.run is not None:
-            if not self._decoder.rests:  # the rest of an event that was cut
-                end = chunk.find(b"\n\n") + 2
-                if end > 1:
-                    self._read(chunk[:end])
-                    rest = chunk[end:]
-            run = self._reader.run
-            if run is not None and self._decoder.rests:
-                taken = self._reader.take_run(run, rest)
-                self._decoder.skip(taken)
-                rest = rest[taken:]
-        if rest:
-            self._read(rest)
+        self._take(chunk)
         own = self._answer.client.take()
         return chunk if self.setting.raw else own
+
+    def _take(self, data: bytes) -> None:
+        """A read: as far as events are of a run of prose, these together; where others are between them, the
+        first few of those one by one, for the run may go on after them."""
+        reader, decoder = self._reader, self._decoder
+        for _ in range(_ALONE):
+            run = reader.run
+            if run is not None and decoder.rests:
+                taken = reader.take_run(run, data)
+                decoder.skip(taken)
+                if taken == len(data):
+                    return
+                data = data[taken:]
+            end = data.find(b"\n\n") + 2
+            if not 1 < end < len(data) or not reader.may_run:
+                break
+            self._read(data[:end])
+            data = data[end:]
+        self._read(data)
 
     def _read(self, data: bytes) -> None:
         for frame in self._decoder.feed(data):

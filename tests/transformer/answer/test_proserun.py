@@ -5,7 +5,7 @@ That any stream gives the same bytes on every way is in frontends/test_shape.py.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import given
@@ -82,27 +82,58 @@ def test_reads_may_be_cut_anywhere(
     assert quick.events == slow.events
 
 
+Look: TypeAlias = tuple[int, int]
+
+
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[Look]:
+    """How many events of a read belonged to a run, and how many bytes it had, for each look at one."""
+    found: list[Look] = []
+    belongs = ProseRun.take_read
+
+    def take(run: ProseRun, chunk: bytes) -> tuple[int, int]:
+        count, size = belongs(run, chunk)
+        found.append((count, len(chunk)))
+        return count, size
+
+    monkeypatch.setattr(ProseRun, "take_read", take)
+    return found
+
+
 @pytest.mark.parametrize(
     ("dialect", "field"),
     [("roo-xml", "content"), ("roo-xml", "reasoning_content"), ("kimi-k2", "content"), ("auto", "content")],
 )
-def test_words_are_a_run(dialect: str, field: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = 0
-    belongs = ProseRun.take_read
-
-    def take(run: ProseRun, chunk: bytes) -> tuple[int, int]:
-        nonlocal taken
-        found = belongs(run, chunk)
-        taken += found[0]
-        return found
-
-    monkeypatch.setattr(ProseRun, "take_read", take)
+def test_words_are_a_run(dialect: str, field: str, looked: list[Look]) -> None:
     one = transformer(dialect)
     for number in range(1500):
         one.feed(event(f" word{number}", field))
-    assert taken >= 1490, "all but the first few"
+    assert sum(count for count, _ in looked) >= 1490, "all but the first few"
     assert one.completion is not None
     assert one.completion["choices"][0]["message"][field] == "".join(f" word{n}" for n in range(1500))
+
+
+def test_a_run_begins_within_a_read_and_goes_on_after_another_event(looked: list[Look]) -> None:
+    """A fast server's first read has hundreds of events."""
+    words = [f" word{number}" for number in range(400)]
+    words[100] = words[300] = " line\n"
+    one = transformer("roo-xml")
+    one.feed(b"".join(map(event, words)))
+    # All but the first few and those around the ends of the lines.
+    assert sum(count for count, _ in looked) >= 390 and len(looked) < 20
+    assert one.completion is not None
+    assert one.completion["choices"][0]["message"]["content"] == "".join(words)
+
+
+def test_a_read_of_odd_events_is_looked_through_a_few_times_only(looked: list[Look]) -> None:
+    """Each look goes to the end of the read: one for each event would be quadratic."""
+    words = [word for number in range(400) for word in (f" word{number}", " line\n", "  two\n", " more")]
+    read = b"".join(map(event, words))
+    one = transformer("roo-xml")
+    one.feed(read)
+    assert 0 < sum(size for _, size in looked if size > 1000) <= 8 * len(read)
+    assert one.completion is not None
+    assert one.completion["choices"][0]["message"]["content"] == "".join(words)
 
 
 def test_upstream_breaks_off_in_a_run() -> None:
