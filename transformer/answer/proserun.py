@@ -28,10 +28,12 @@ class ProseRun:
         "_choice",
         "_client",
         "_end",
+        "_ending",
         "_head",
         "_notices",
         "_same",
         "_start",
+        "_stop",
         "_tail",
         "_texts",
     )
@@ -49,6 +51,7 @@ class ProseRun:
         self._client = client
         self._before, self._after = _BEGIN + shape.before, shape.after
         self._start, self._end = len(self._before) - 1, 1 - len(self._after)
+        self._ending, self._stop = self._after + _END, self._end - len(_END)
         self._head, self._tail = around
         # The client gets what came, byte by byte.
         self._same = around == (self._before[:-1], self._after[1:] + _END)
@@ -56,7 +59,30 @@ class ProseRun:
 
     def take(self, data: bytes) -> bool:
         """Whether this event belongs to the run; then the client has it."""
-        return b"\n" not in data and self.take_read(_BEGIN + data + _END)[0] == 1
+        return self.take_one(_BEGIN + data + _END)
+
+    def take_one(self, read: bytes) -> bool:
+        """The same of a read, at whose beginning an event begins; False as well where it is not just one."""
+        if not (read.startswith(self._before) and read.endswith(self._ending)):
+            return False
+        string = read[self._start : self._stop]
+        if b"\n" in string:  # these are several
+            return False
+        try:
+            text = loads(string)  # with its quotes it is one string, or the event is not what it seems
+        except JSONDecodeError:
+            return False
+        # Whitespace at the end waits for what follows it: a call may swallow it.
+        if not text or text[-1].isspace() or self._notices(text) is not None:
+            return False
+        if self._same and b"\\" not in string:
+            self._client.out.append(read)
+            self._texts.append(text)
+            if len(self._texts) >= _TOGETHER:
+                self.settle()
+        else:
+            self._write(read, [text], [string])
+        return True
 
     def take_read(self, chunk: bytes) -> tuple[int, int]:
         """How many events at the beginning of a read, at which one begins, belong to the run, and how many

@@ -71,9 +71,15 @@ class StreamTransformer:
         if self._journal.all:
             self._journal.reads.append(Read(self._journal.read, self._received, self._received + len(chunk)))
         self._received += len(chunk)
-        if self.setting.raw and self._journal.keep == "none":
+        reader, decoder = self._reader, self._decoder
+        run = reader.run
+        if run is not None and decoder.rests and run.take_one(chunk):  # as it is with most reads
+            self._journal.event += 1
+            decoder.skip(len(chunk))
+        elif self.setting.raw and self._journal.keep == "none":
             return chunk
-        self._take(chunk)
+        else:
+            self._take(chunk)
         own = self._answer.client.take()
         return chunk if self.setting.raw else own
 

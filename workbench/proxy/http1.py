@@ -82,8 +82,8 @@ class Answer:
     """One answer: its head has come, its body comes. What came before something went wrong is read first."""
 
     __slots__ = (
-        "_connection", "_error", "_loop", "_parts", "_size", "_take", "_waiter", "headers", "heard", "over",
-        "reused", "status",
+        "_connection", "_error", "_loop", "_take", "_waiter", "headers", "heard", "over", "parts", "reused",
+        "size", "status",
     )  # fmt: skip
 
     def __init__(self, connection: Connection, reused: bool) -> None:
@@ -94,8 +94,8 @@ class Answer:
         self._connection = connection
         self._loop = asyncio.get_running_loop()
         self.heard = self._loop.time()  # when a piece last came, or was last waited for
-        self._parts: list[bytes] = []
-        self._size = 0
+        self.parts: list[bytes] = []  # what came and was not handed over; `size` bytes in all
+        self.size = 0
         self._error: Exception | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._take: Callable[[bytes], bool] | None = None
@@ -107,7 +107,7 @@ class Answer:
 
     async def read(self) -> bytes:
         """What has come; at the end of the body nothing."""
-        while not self._parts:
+        while not self.parts:
             if self._error is not None:
                 raise self._error
             if self.over:
@@ -120,7 +120,7 @@ class Answer:
     async def pump(self, take: Callable[[bytes], bool]) -> None:
         """Hand over each piece in the moment it comes, until `take` returns False, the body ends or something
         goes wrong: `read` goes on from there."""
-        if not self._parts and not self.over and self._error is None:
+        if not self.parts and not self.over and self._error is None:
             self._take = take
             try:
                 await self._wait()
@@ -136,29 +136,24 @@ class Answer:
             self._waiter = None
 
     def _joined(self) -> bytes:
-        parts, self._parts, self._size = self._parts, [], 0
+        parts, self.parts, self.size = self.parts, [], 0
         return parts[0] if len(parts) == 1 else b"".join(parts)
-
-    def add(self, data: bytes) -> None:
-        """A piece, for the connection; `hand_over` follows."""
-        self._parts.append(data)
-        self._size += len(data)
 
     def hand_over(self) -> None:
         """What one read of the socket brought."""
-        parts = self._parts
+        parts = self.parts
         if parts:
             self.heard = self._loop.time()
             if self._take is not None:
                 # As `_joined`, spelled out: it runs for every piece of every stream.
-                self._parts, self._size = [], 0
+                self.parts, self.size = [], 0
                 try:
                     data = parts[0] if len(parts) == 1 else b"".join(parts)
                     if self._take(data) and not self.over and self._error is None:
                         return
                 except Exception as error:
                     self._error = error
-            elif self._size > _MOST_WAITING:
+            elif self.size > _MOST_WAITING:
                 self._connection.pause()
         elif not self.over and self._error is None:
             return
@@ -350,8 +345,10 @@ class Connection(asyncio.Protocol):
             self._head.set_result(None)
 
     def on_body(self, data: bytes) -> None:
-        if self._answer is not None and not self._answer.over:
-            self._answer.add(data)
+        answer = self._answer
+        if answer is not None and not answer.over:  # `hand_over` follows
+            answer.parts.append(data)
+            answer.size += len(data)
 
     def on_message_complete(self) -> None:
         if self._answer is not None and self._headed:

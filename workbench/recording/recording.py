@@ -108,6 +108,8 @@ class Item(NamedTuple):
     missed: tuple[int, int] = _NOTHING
 
 
+_made = tuple.__new__  # as its own `__new__`, which is a function of Python
+
 Lose: TypeAlias = Callable[[int, int], None]  # so many lines and bytes will not be on any tape
 
 
@@ -159,7 +161,7 @@ class Recording:
         # As `_put`, spelled out for the usual case: it runs for every piece of every stream.
         payload = len(data) + len(out)
         size = payload + _ITEM
-        item = Item(self, "carried", t, (data, sent_at, out), size)
+        item = _made(Item, (self, "carried", t, (data, sent_at, out), size, _NOTHING))
         usual = self._header is None and not self._over and not self._missed[0]
         if not usual or not self._backlog.put(item, size):
             self._put("carried", t, (data, sent_at, out), payload, lines=2)

@@ -89,14 +89,20 @@ Look: TypeAlias = tuple[int, int]
 def looked(monkeypatch: pytest.MonkeyPatch) -> list[Look]:
     """How many events of a read belonged to a run, and how many bytes it had, for each look at one."""
     found: list[Look] = []
-    belongs = ProseRun.take_read
+    take_read, take_one = ProseRun.take_read, ProseRun.take_one
 
-    def take(run: ProseRun, chunk: bytes) -> tuple[int, int]:
-        count, size = belongs(run, chunk)
+    def read(run: ProseRun, chunk: bytes) -> tuple[int, int]:
+        count, size = take_read(run, chunk)
         found.append((count, len(chunk)))
         return count, size
 
-    monkeypatch.setattr(ProseRun, "take_read", take)
+    def one(run: ProseRun, chunk: bytes) -> bool:
+        taken = take_one(run, chunk)
+        found.append((int(taken), len(chunk)))
+        return taken
+
+    monkeypatch.setattr(ProseRun, "take_read", read)
+    monkeypatch.setattr(ProseRun, "take_one", one)
     return found
 
 

@@ -24,7 +24,7 @@ def converted(
 ) -> tuple[bytes, list[tuple[Any, ...]], Any, int]:
     """What came of the events, and how many of them took the short way, if there is one."""
     taken = 0
-    recognise, belongs = Shape.text, ProseRun.take_read
+    recognise, take_read, take_one = Shape.text, ProseRun.take_read, ProseRun.take_one
 
     def text(shape: Shape, data: bytes) -> str | None:
         nonlocal taken
@@ -32,15 +32,22 @@ def converted(
         taken += found is not None
         return found
 
-    def take(run: ProseRun, chunk: bytes) -> tuple[int, int]:
+    def read(run: ProseRun, chunk: bytes) -> tuple[int, int]:
         nonlocal taken
-        found = belongs(run, chunk)
+        found = take_read(run, chunk)
         taken += found[0]
+        return found
+
+    def one(run: ProseRun, chunk: bytes) -> bool:
+        nonlocal taken
+        found = take_one(run, chunk)
+        taken += found
         return found
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Shape, "text", text)
-        patch.setattr(ProseRun, "take_read", take)
+        patch.setattr(ProseRun, "take_read", read)
+        patch.setattr(ProseRun, "take_one", one)
         transformer = StreamTransformer(dialect, tools=TOOLS, ids=numbered, now=5, records=records, **kwargs)
         out = b"".join(transformer.feed(f"data: {event}\n\n".encode()) for event in events)
         out += transformer.finish()
