@@ -2,9 +2,9 @@
 
     python -m benchmarks proxy [--rounds 5] [--only nginx mitmdump] [--peers]
 
-The same load goes through every relay that is installed, all of them in turns within a round; what counts
-is the ratio to the copying relay within that round, and of the rounds the median: a busy machine slows all
-alike. The requests offer a tool; `workbench serve` converts roo-xml and records. GOALS has what is wanted.
+Each load of a round goes through every relay that is installed, one after the other; what counts is the ratio
+to the copying relay within that round, and of the rounds the median: a busy machine slows all alike. The
+requests offer a tool; `workbench serve` converts roo-xml and records. GOALS has what is wanted.
 CPU of a paced chunk is counted while all streams run; what a request costs beside that is a row of its own.
 In these loads upstream and the clients are one Python process, which is slower than the copying relay; what a
 relay can carry when neither holds it up (blocks.py) is a table of its own, and beside the peers that counts.
@@ -16,9 +16,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -73,34 +74,40 @@ class Relay:
     process: psutil.Process
     rounds: list[dict[str, float]] = field(default_factory=list)
     carried: list[dict[str, float]] = field(default_factory=list)  # events a second, in each round
+    _spent: dict[str, tuple[float, int]] = field(default_factory=dict)  # CPU seconds, chunks
 
-    async def carry(self) -> None:
+    async def carry(self, streams: int) -> None:
         """What it can carry of streams that come as fast as they are taken."""
-        values: dict[str, float] = {}
-        for streams, what in CAPACITY.items():
-            await settled_cpu(self.process)  # what it still writes of the load before is not part of this one
-            values[what] = await capacity(self.port, streams, CARRIED_FOR)
-        self.carried.append(values)
+        await settled_cpu(self.process)  # what it still writes of the load before is not part of this one
+        self.carried[-1][CAPACITY[streams]] = await capacity(self.port, streams, CARRIED_FOR)
 
-    async def round(self) -> None:
-        values: dict[str, float] = {}
+    def begin_round(self) -> None:
+        self.rounds.append({})
+        self._spent.clear()
+
+    async def first_byte(self) -> None:
+        values = self.rounds[-1]
         before = await settled_cpu(self.process)
         values["first byte"] = median([(await measure(self.port, FIRST)).begun * 1e3 for _ in range(FIRSTS)])
         values["CPU, request"] = (await settled_cpu(self.process) - before) / FIRSTS * 1e3
-        cpu = chunks = 0.0
-        for streams, load in FAST.items():
-            spent, measured = await self._measured(load)
-            values[f"chunks/s, {streams} stream{'s' if streams > 1 else ''}"] = measured.rate
-            cpu, chunks = cpu + spent, chunks + measured.chunks
-        values["CPU, fast"] = cpu / chunks * 1e4
-        cpu = chunks = 0.0
-        for pace, load in PACED.items():
-            await settled_cpu(self.process)
-            measured = await measure(self.port, load, self._cpu)
-            values[f"p50, {pace}"], values[f"p99, {pace}"] = measured.percentile(50), measured.percentile(99)
-            cpu, chunks = cpu + measured.each * measured.chunks, chunks + measured.chunks
-        values["CPU, paced"] = cpu / chunks * 1e4
-        self.rounds.append(values)
+
+    async def fast(self, streams: int) -> None:
+        spent, measured = await self._measured(FAST[streams])
+        self.rounds[-1][f"chunks/s, {streams} stream{'s' if streams > 1 else ''}"] = measured.rate
+        self._spend("CPU, fast", spent, measured.chunks)
+
+    async def paced(self, pace: str) -> None:
+        await settled_cpu(self.process)
+        measured = await measure(self.port, PACED[pace], self._cpu)
+        for percent in (50, 99):
+            self.rounds[-1][f"p{percent}, {pace}"] = measured.percentile(percent)
+        self._spend("CPU, paced", measured.each * measured.chunks, measured.chunks)
+
+    def _spend(self, what: str, cpu: float, chunks: int) -> None:
+        """CPU seconds of so many chunks: told of ten thousand, of all such loads of the round."""
+        before = self._spent.get(what, (0.0, 0))
+        self._spent[what] = spent = before[0] + cpu, before[1] + chunks
+        self.rounds[-1][what] = spent[0] / spent[1] * 1e4
 
     def _cpu(self) -> float:
         return cpu_seconds(self.process)
@@ -109,6 +116,13 @@ class Relay:
         before = await settled_cpu(self.process)
         measured = await measure(self.port, load)
         return await settled_cpu(self.process) - before, measured
+
+
+LOADS: dict[str, Callable[[Relay], Awaitable[None]]] = {
+    "first byte": Relay.first_byte,
+    **{f"{streams} as fast as possible": partial(Relay.fast, streams=streams) for streams in FAST},
+    **{pace: partial(Relay.paced, pace=pace) for pace in PACED},
+}
 
 
 async def through_all(options: argparse.Namespace) -> tuple[list[Relay], dict[str, float]]:
@@ -125,8 +139,12 @@ async def through_all(options: argparse.Namespace) -> tuple[list[Relay], dict[st
             await measure(started[0], Load(10, 50))  # caches and connections are warm from here on
         for at in range(options.rounds):
             for relay in relays:
-                progress(f"round {at + 1} of {options.rounds}: {relay.name}")
-                await relay.round()
+                relay.begin_round()
+            # What a machine does beside this comes in bursts: a load goes through all of them within seconds.
+            for name, load in LOADS.items():
+                for relay in relays:
+                    progress(f"round {at + 1} of {options.rounds}: {name}, {relay.name}")
+                    await load(relay)
         memory = {relay.name: resident_bytes(relay.process) / 1e6 for relay in relays}
     server.close()
     await carried_by_all(relays, options.rounds)
@@ -144,8 +162,11 @@ async def carried_by_all(relays: Sequence[Relay], rounds: int) -> None:
             await capacity(relay.port, 4, 0.2)
         for at in range(rounds):
             for relay in relays:
-                progress(f"capacity, round {at + 1} of {rounds}: {relay.name}")
-                await relay.carry()
+                relay.carried.append({})
+            for streams in CAPACITY:
+                for relay in relays:
+                    progress(f"capacity, round {at + 1} of {rounds}: {streams}, {relay.name}")
+                    await relay.carry(streams)
 
 
 def reported(relays: Sequence[Relay], memory: Mapping[str, float]) -> Report:
