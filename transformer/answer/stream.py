@@ -27,6 +27,7 @@ from transformer.upstreams.kind import Place, UpstreamKind
 
 _EXCERPT = 120
 _ALONE = 8  # events of one read
+_MANY = 2048  # bytes of a read in which a run of prose may begin and be of use
 
 
 class StreamTransformer:
@@ -70,14 +71,17 @@ class StreamTransformer:
         self._journal.read += 1
         if self._journal.all:
             self._journal.reads.append(Read(self._journal.read, self._received, self._received + len(chunk)))
-        self._received += len(chunk)
+        size = len(chunk)
+        self._received += size
         reader, decoder = self._reader, self._decoder
         run = reader.run
         if run is not None and decoder.rests and run.take_one(chunk):  # as it is with most reads
             self._journal.event += 1
-            decoder.skip(len(chunk))
+            decoder.skip(size)
         elif self.setting.raw and self._journal.keep == "none":
             return chunk
+        elif run is None and size < _MANY:
+            self._read(chunk)
         else:
             self._take(chunk)
         own = self._answer.client.take()
