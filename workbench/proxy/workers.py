@@ -93,6 +93,7 @@ class Workers:
             announce(self._url)
         while self._running:
             self._wait(_LOOK)
+            self._newly_ready()  # those that took another's place: nobody waits for them
             self._reap()
             if not self._asked and (self._file is None or not self._file.exists()):
                 self._register()  # the library was deleted: screens shall find us in the new one
@@ -114,10 +115,16 @@ class Workers:
                 say("workbench: the workers do not start in time")
                 self._give_up()
             self._wait(0.5)
-            with contextlib.suppress(BlockingIOError):
-                ready += len(os.read(self._ready[0], count))
+            ready += self._newly_ready()
             self._reap()
         return ready == count
+
+    def _newly_ready(self) -> int:
+        """How many have said that they serve since this was last asked; each says it once."""
+        try:
+            return len(os.read(self._ready[0], 64))
+        except BlockingIOError:
+            return 0
 
     def _wait(self, seconds: float) -> None:
         """For a signal, for workers that are ready, or as long."""
@@ -140,8 +147,6 @@ class Workers:
                 os.kill(pid, number)
 
     def _reap(self) -> None:
-        with contextlib.suppress(BlockingIOError):
-            os.read(self._ready[0], 64)  # of those that took another's place
         while self._running:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -184,3 +187,28 @@ def test_stopped_as_one(tmp_path: Path):
         for pid in workers:
             with pytest.raises(ProcessLookupError):
                 os.kill(pid, 0)
+
+
+# `workbench`, whose first process is slow after each worker that it hears has begun to serve.
+SLOW_TO_HEAR = """
+import os, sys, time
+read = os.read
+def slowly(descriptor, count):
+    data = read(descriptor, count)
+    if data == b".":
+        time.sleep(1)
+    return data
+os.read = slowly
+from workbench.cli.main import main
+main()
+"""
+
+
+def test_a_worker_that_serves_while_another_is_heard_is_not_forgotten(tmp_path: Path):
+    arguments = ["serve", "--port", "0", "--workers", "3", "--upstream", "http://127.0.0.1:9/v1"]
+    command = [sys.executable, "-c", SLOW_TO_HEAR, *arguments, "--library", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        ready, _, _ = select.select([process.stdout], [], [], 20)
+        process.terminate()
+    assert ready, "nobody was told where it serves"
