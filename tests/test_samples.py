@@ -10,6 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from samples import build
 from samples.cases import CASES, Case, Outcome
 from samples.cases.reports import REPORTS
@@ -27,6 +29,8 @@ from workbench.tape.inputs import Chunking
 from workbench.tape.recipe import Wishes, make_recipe
 
 TABLE = {f"{dialect}/{case.name}": case for dialect, cases in CASES.items() for case in cases}
+
+LONG, FEW = 20_000, 29  # a stream of more bytes is cut in two at each of so many
 
 # Streams that are the text of a message and nothing else: the same answer could have come in one piece.
 MESSAGES = {
@@ -174,6 +178,23 @@ def test_every_cut_gives_the_same(path: Path):
         if number == 0:
             check_records(transformer, data)
             check_no_markup(transformer)
+
+
+@pytest.mark.exhaustive  # test_every_cut_gives_the_same has some places of some samples
+@every_sample
+def test_cut_in_two_at_every_byte(path: Path):
+    case, tape = TABLE[name_of(path)], read_tape(path)
+    data = b"".join(tape.reads)
+    sent, transformer = replay(tape, [data], "findings")
+    expected, found = gets(case, sent, transformer), codes(transformer)
+    known = {b"".join(sent)}  # answers that are the same: most cuts give the same bytes
+    for at in range(1, len(data), FEW if len(data) > LONG else 1):
+        sent, transformer = replay(tape, (data[:at], data[at:]), "findings")
+        out = b"".join(sent)
+        if out not in known:
+            assert gets(case, sent, transformer) == expected, f"cut at {at}"
+            known.add(out)
+        assert codes(transformer) == found and transformer.unaccounted == 0, f"cut at {at}"
 
 
 @some_samples(4)

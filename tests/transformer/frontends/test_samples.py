@@ -9,6 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support import apis
 from tests.support.client import Result, results
 from tests.support.cuts import codes, every_split
@@ -33,7 +35,7 @@ WHOLE: dict[str, Callable[[JSON], Result]] = {
     "messages": apis.message_result,
 }
 APIS = each_row("frontend", REQUEST)
-DIALECT = each_row("dialect", some(DIALECTS, 6))
+DIALECT = pytest.mark.parametrize("dialect", some(DIALECTS, 6))
 # Findings that only a chat has, or only the others: their ids are never the model's.
 OWN = {"generated-id", "choice-not-carried", "field-not-carried"}
 
