@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from transformer import DIALECTS
-from transformer.parser.machine import Dialect, Rule
+from transformer.parser.machine import EVERYWHERE, Dialect, Rule
 from workbench.cli.dialects import identifier, label
 
 HERE = Path(__file__).resolve().parent
@@ -27,7 +27,18 @@ what does not change the state, and the end of the answer. What the conditions m
 
 def page() -> str:
     """One section a dialect. Made from the tables that run, so it cannot lie."""
-    return "\n".join([HEAD, *(line for dialect in DIALECTS.values() for line in section(dialect))])
+    sections = (line for dialect in DIALECTS.values() for line in section(dialect))
+    return "\n".join([HEAD, *everywhere(), *sections])
+
+
+def everywhere() -> Iterator[str]:
+    """What no table has to say, for it is the same in all of them."""
+    yield "## In every state of every dialect\n"
+    yield "What has a rule's name is a step of its own. The others change what a rule of the table does.\n"
+    yield from _table(
+        ("rule", "if", "next", "effect", "why"),
+        ((one.name, one.condition, one.to, ", ".join(one.effect.words), one.why) for one in EVERYWHERE),
+    )
 
 
 def section(dialect: Dialect) -> Iterator[str]:

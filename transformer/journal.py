@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from transformer import findings
-from transformer.records import Delta, DeltaKind, Effect, Event, Finding, Read, Record, Span, Transition
+from transformer.records import Delta, DeltaKind, Event, Finding, Read, Record, Span, Transition
 from transformer.sse import Frame
 
 T = TypeVar("T")
@@ -115,40 +115,9 @@ class Journal:
         self.events.append(event)
         self.records.append(event)
 
-    def stepped(
-        self,
-        span: Span,
-        state: str,
-        token: str,
-        rule: str,
-        to: str,
-        text: str,
-        held: int,
-        call: int | None,
-        effect: Effect,
-        tool: str,
-        why: str = "",
-        guard: str = "",
-    ) -> None:
-        self.records.append(
-            Transition(
-                self._next(),
-                self.read,
-                self.event,
-                span,
-                state,
-                token,
-                rule,
-                to,
-                text,
-                held,
-                call,
-                effect,
-                tool,
-                why,
-                guard,
-            )
-        )
+    def stepped(self, span: Span, *step: Any) -> None:
+        """A step of a machine; `step` are the fields of a `Transition` after its span."""
+        self.records.append(Transition(self._next(), self.read, self.event, span, *step))
 
     def sent(
         self,

@@ -68,7 +68,7 @@ class Effect(Flag):
     PROSE = auto()  # the text goes on to the client
     HELD = auto()  # the text waits for what follows it
     MARKUP = auto()  # the text is markup and never reaches the client
-    DROPPED = auto()  # the text vanishes, and a finding names it
+    DROPPED = auto()  # the text, or the whole call, vanishes, and a finding names it
     BEGINS = auto()  # a call may begin with this text
     NAMES = auto()  # from here on the call's tool is known
     ARGUMENT = auto()  # the text is part of an argument, or may be
@@ -91,8 +91,11 @@ class Transition:
     """One step of one machine: in `state` it met `token`, followed `rule` because of `why`, and is now in
     `to`.
 
-    `effect` is what the rule did, `tool` the tool of the call that the step is about, as far as it is known,
-    `guard` the condition under which the rule fires.
+    `dialect` is the one whose table has the rule, `guard` the condition under which the rule fires. `effect`
+    is what happened: the rule's own effect, unless `policy` says in words what the policy made of it. `call`
+    and `tool` are those of the call that the step is in, ends or begins, as far as they are known;
+    `parameter` is the one whose value it reads. A step that ends one call and begins another has `next_call`
+    and `next_tool`.
     """
 
     seq: int
@@ -110,6 +113,18 @@ class Transition:
     tool: str = ""
     why: str = ""
     guard: str = ""
+    dialect: str = ""
+    parameter: str = ""
+    policy: str = ""
+    next_call: int | None = None
+    next_tool: str = ""
+
+    @property
+    def named(self) -> str:
+        """The tool that becomes known with this step; empty if none does."""
+        if Effect.NAMES not in self.effect:
+            return ""
+        return self.tool if self.next_call is None else self.next_tool
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from transformer.answer.conformance import RULES
 from transformer.dialects import DIALECTS
 from transformer.findings import CATALOGUE
-from transformer.parser.machine import TOO_LONG
+from transformer.parser.machine import EVERYWHERE
 from transformer.records import Delta, Finding, Record, Transition
 from workbench.errors import UserError
 from workbench.patterns import Pattern
@@ -146,7 +146,10 @@ _WILD = re.compile(r"[*?]")
 _TABLES = [dialect.transitions for dialect in DIALECTS.values()]
 # All that there can be, so that a typing error is told. The rule for a call that is too long is in no table.
 _STATES = sorted({state for dialect in DIALECTS.values() for state in dialect.states})
-_RULES = sorted({rule.name for table in _TABLES for rules in table.values() for rule in rules} | {TOO_LONG})
+_RULES = sorted(
+    {rule.name for table in _TABLES for rules in table.values() for rule in rules}
+    | {one.name for one in EVERYWHERE if one.name}
+)
 _CODES = sorted({*CATALOGUE, *RULES})
 
 

@@ -353,8 +353,7 @@ class AutoMachine(Machine):
         own, state = self.dialect, self.state
         self.become(told)
         self._say(self._read)
-        self.become(own)
-        self._enter(state)
+        self.become(own, state)
 
     def _say(self, size: int) -> None:
         """So much of what was held back is for the dialect in which the answer is read so far."""

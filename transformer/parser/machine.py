@@ -8,10 +8,13 @@ pair of state and token,
     S.CLOSED, T.OPEN:  [Rule(S.EXAMPLE, ..., when=is_own), Rule(S.VALUE, ..., when=is_new), Rule(...)]
 
 and an entry is one rule, or several of which all but the last have a *guard*: the first rule whose guard
-holds is the one that fires. Nothing else decides anything. A rule names the next state, its *effects* as
-data (so that nobody has to guess them from a name), the action that carries them out, and the reason in
-words. An action does what its rule says; it cannot refuse the transition, so what is recorded is what
-happened.
+holds is the one that fires. A rule names the next state, its *effects* as data (so that nobody has to guess
+them from a name), the action that carries them out, and the reason in words. An action does what its rule
+says; it cannot refuse the transition, so what is recorded is what happened.
+
+What is the same in every state of every dialect is listed in `EVERYWHERE`, which the screen and the documents
+show beside each table: a call that is too long, a thought, an answer that turns out to be written in another
+dialect, and what the policy does not let through. Nothing else decides anything.
 
 Three things make this fast and independent of how the text was cut:
 
@@ -274,8 +277,46 @@ class Dialect:
 
 # -- the machine
 
-THOUGHT = "thought"  # a thought that the machine was kept away from
-TOO_LONG = "too long"  # the machine's own way out, which is in no table
+
+class Everywhere(NamedTuple):
+    """What can happen in every state, in the words of a rule: `to` is "first" or "same", as seen from there.
+
+    Without a name it is not a rule of its own: it changes the effect of the table's rule.
+    """
+
+    name: str
+    to: str
+    condition: str
+    effect: Effect
+    why: str
+
+
+_E = Effect
+TOO_LONG = Everywhere(
+    "too long", "first", "the open call gets longer than max_call_bytes", _E.CUTS | _E.GIVES_UP,
+    "the call is longer than max_call_bytes allows",
+)  # fmt: skip
+THOUGHT = Everywhere(
+    "thought", "same", "the text is a thought and in_think is text", _E.PROSE,
+    "nothing in a thought is read as a call",
+)  # fmt: skip
+OTHER_DIALECT = Everywhere(
+    "other dialect", "first", "the text turns out to be written in another dialect", _E.NONE,
+    "from here on the text is read as another dialect",
+)  # fmt: skip
+FIRST_ONLY = Everywhere(
+    "", "same", "it is not the first call and calls is first", _E.DROPPED,
+    "the policy takes the first call only",
+)  # fmt: skip
+REFUSED = Everywhere(
+    "", "same", "the tool was not offered and unknown_tools is error", _E.DROPPED,
+    "the policy refuses this tool",
+)  # fmt: skip
+AFTER_CALL = Everywhere(
+    "", "same", "the text follows a call and after_call is drop", _E.DROPPED,
+    "the policy drops text after a call",
+)  # fmt: skip
+EVERYWHERE = (TOO_LONG, THOUGHT, OTHER_DIALECT, FIRST_ONLY, REFUSED, AFTER_CALL)
 
 
 class Host(Protocol):
@@ -383,12 +424,7 @@ class Machine:
         self.prev = text[-1]
         self.say(text)
         if self._journal.all:
-            span = self.span(self.pos - len(text), self.pos)
-            why = "nothing in a thought is read as a call"
-            self._journal.stepped(
-                span, self.state, self._text, THOUGHT, self.state, text, self.held, None,
-                Effect.PROSE, "", why,
-            )  # fmt: skip
+            self._record(THOUGHT, self.state, self._text, text)
 
     def finish(self) -> None:
         """The answer is over. An action may ask to look at some text again, knowing that."""
@@ -532,17 +568,25 @@ class Machine:
 
     def _overflow(self, token: StrEnum, text: str) -> None:
         """The open call is too long: out of any state to the first one. `text` is the last that it has."""
-        start, state, call = self.pos, self.state, self.call
+        state, call = self.state, self.call
         if text:
             self.pos += len(text)
             call.add(text)
         effect = Effect.CUTS if call.begun else Effect.GIVES_UP
         call.overflow(self)
         if self._journal.all:
-            self._journal.stepped(
-                self.span(start, self.pos), state, token, TOO_LONG, self.state, text, self.held, call.index,
-                effect, call.name, "the call is longer than max_call_bytes allows",
-            )  # fmt: skip
+            self._record(TOO_LONG, state, token, text, effect, call.index, call.name)
+
+    def _record(
+        self, what: Everywhere, state: str, token: str, text: str, effect: Effect | None = None,
+        call: int | None = None, tool: str = "",
+    ) -> None:  # fmt: skip
+        """A step that is in no table; its text has been read."""
+        span = self.span(self.pos - len(text), self.pos)
+        self._journal.stepped(
+            span, state, token, what.name, self.state, text, self.held, call,
+            what.effect if effect is None else effect, tool, what.why, what.condition, self.dialect.name,
+        )  # fmt: skip
 
     def _step(self, token: StrEnum, text: str, name: str) -> None:
         rules = self._rules[token]
@@ -563,15 +607,24 @@ class Machine:
 
     def _traced(self, rule: Rule, token: StrEnum, text: str, name: str) -> None:
         state, start = self.state, self.pos - len(text)
-        before = self.call
+        before, drops = self.call, self.prose.drops
         rule.action(self, text, name)
         if rule.to is not state:
             self._enter(rule.to)
-        call = self.call or before
-        index, tool = (None, "") if call is None else (call.index, call.name)
+        call = before or self.call
+        index, tool, parameter = (None, "", "") if call is None else (call.index, call.name, call.key)
+        effect, policy = rule.effect, ""
+        if call is not None and call.dropped and effect & _OF_A_CALL:
+            effect = effect & ~_OF_A_CALL | Effect.DROPPED
+            policy = (REFUSED if self.choice.refuses(tool) else FIRST_ONLY).why
+        elif drops and effect & _AS_TEXT:
+            effect, policy = effect & ~Effect.PROSE | Effect.DROPPED, AFTER_CALL.why
+        after = self.call if before is not None and self.call is not before else None
         self._journal.stepped(
             self.span(start, start + len(text)), state, token, rule.name, rule.to, text, self.held, index,
-            rule.effect, tool, rule.why, rule.condition,
+            effect, tool, rule.why, rule.condition, self.dialect.name,
+            parameter if effect & Effect.ARGUMENT else "", policy,
+            None if after is None else after.index, "" if after is None else after.name,
         )  # fmt: skip
 
     def _enter(self, state: StrEnum) -> None:
@@ -594,14 +647,17 @@ class Machine:
         """Thoughts that are recognised as such are not to be read."""
         return True
 
-    def become(self, dialect: Dialect) -> None:
-        """From here on the text is read as another dialect."""
+    def become(self, dialect: Dialect, state: StrEnum | None = None) -> None:
+        """From here on the text is read as another dialect, from its first state or from this one."""
+        before = self.state
         self.dialect = dialect
         self._compiled = dialect.compiled
         self._text, self._space = dialect.text, dialect.space
         self._limit = self.choice.policy.max_call_bytes or 0
         self.prose.drop = self.choice.policy.after_call == "drop"
-        self._enter(dialect.initial)
+        self._enter(dialect.initial if state is None else state)
+        if self._journal.all:
+            self._record(OTHER_DIALECT, before, self._text, "")
 
     def restart(self) -> None:
         """Back to the first state, whatever the table says; the open call is settled."""
@@ -627,6 +683,11 @@ class Machine:
         twin.named = self.named.copy()
         twin.call = None if self.call is None else self.call.clone()
         return twin
+
+
+# What the policy keeps from a client that may have no such call, and what it drops after a call.
+_OF_A_CALL = Effect.ARGUMENT | Effect.COMPLETES | Effect.CUTS
+_AS_TEXT = Effect.PROSE | Effect.GIVES_UP
 
 
 def size_of(text: str) -> int:

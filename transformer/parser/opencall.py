@@ -11,10 +11,11 @@ class OpenCall:
     bytes.
     """
 
-    __slots__ = ("begun", "dropped", "id", "index", "live", "name", "settled", "size", "start")
+    __slots__ = ("begun", "dropped", "id", "index", "key", "live", "name", "settled", "size", "start")
 
     def __init__(self, m: Machine, name: str, start: int, live: bool) -> None:
         self.name = name
+        self.key = ""  # the parameter whose value is being read, where they are read one by one
         self.id = ""
         self.start = start
         self.index = m.choice.next_index

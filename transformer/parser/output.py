@@ -128,6 +128,11 @@ class Prose:
             self._spaces.append(Piece(start + len(body), text[len(body) :], thought))
 
     @property
+    def drops(self) -> bool:
+        """Text does not reach the client: the policy drops what comes after a call."""
+        return self._dropped is not None
+
+    @property
     def flows(self) -> bool:
         """Text goes on at once, with nothing before it."""
         return self._dropped is None and not self._spaces

@@ -60,7 +60,7 @@ def _json_call(text: str) -> _JsonCall | None:
 class PythonCall(OpenCall):
     """The registers of an open call; all of it is held until it is complete."""
 
-    __slots__ = ("arguments", "bare", "closed", "depth", "json", "key", "text", "value", "value_start")
+    __slots__ = ("arguments", "bare", "closed", "depth", "json", "text", "value", "value_start")
 
     def __init__(self, m: Machine, text: str, bare: bool) -> None:
         super().__init__(m, "", m.pos - len(text), live=False)
@@ -69,7 +69,6 @@ class PythonCall(OpenCall):
         self.bare = bare  # no marker stands before the list
         self.arguments: dict[str, tuple[str, int]] = {}
         self.depth = 0  # brackets, braces and parentheses that are open in the value
-        self.key = ""
         self.json = ""  # all arguments of a call that is written as JSON
         self.value = Text()
         self.value_start = -1

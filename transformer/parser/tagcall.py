@@ -229,7 +229,7 @@ class TagCall(OpenCall):
 
     __slots__ = (
         "ahead", "arguments", "call_closer", "close_size", "closer", "depth", "elements", "end", "given",
-        "json", "key", "key_start", "leads", "offered", "pair", "past", "region", "region_start", "splits",
+        "json", "key_start", "leads", "offered", "pair", "past", "region", "region_start", "splits",
         "tool", "unsent",
     )  # fmt: skip
 
@@ -259,7 +259,6 @@ class TagCall(OpenCall):
         self.region_start = start
         self.unsent = Text()  # of the open value: read, but not yet certain to be data
         self.given: set[str] = set()
-        self.key = ""
         self.key_start = start  # where the tag of the open parameter begins
         self.end = -1
         self.close_size = 0  # characters of the closing tag at `end`

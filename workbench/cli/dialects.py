@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 from transformer.dialects import DIALECTS, find_dialect
-from transformer.parser.machine import Dialect, Rule
+from transformer.parser.machine import EVERYWHERE, Dialect, Everywhere, Rule
 from workbench.cli.printing import write
 from workbench.errors import UserError
 from workbench.tape.recipe import known_dialect
@@ -42,12 +42,13 @@ def table(dialect: Dialect) -> list[str]:
         rows.append(())
         for token in dialect.tokens:
             rows += [_row(state, token, rule) for rule in dialect.transitions[state, token]]
+    rows += [(), *(_row("any", "any", one) for one in EVERYWHERE)]
     return [f"{dialect.name}: {dialect.summary}", f"policy: {policy}", "", *_columns(rows)]
 
 
-def _row(state: str, token: str, rule: Rule) -> Sequence[str]:
+def _row(state: str, token: str, rule: Rule | Everywhere) -> Sequence[str]:
     effect = ", ".join(rule.effect.words)
-    return (state, token, rule.condition or "-", rule.to, rule.name, effect or "-", rule.why)
+    return (state, token, rule.condition or "-", rule.to, rule.name or "-", effect or "-", rule.why)
 
 
 def diagram(dialect: Dialect) -> list[str]:

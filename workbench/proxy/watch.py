@@ -146,9 +146,9 @@ class Watch:
         for record in records:
             if isinstance(record, Transition):
                 place = (record.span.choice, record.span.channel)
-                if Effect.NAMES in record.effect and record.tool:
-                    self._told[place] = record.tool
-                    yield record.tool
+                if named := record.named:
+                    self._told[place] = named
+                    yield named
                 elif Effect.BEGINS in record.effect:
                     self._told.pop(place, None)
             elif isinstance(record, Delta) and record.kind == "call":

@@ -264,6 +264,8 @@ class Alignment(RowIndex):
         return (_DELTA, _BYTES, None) if own else (_TAPE, ALONE, None)
 
     def _kind_of_move(self, item: Transition) -> tuple[int, int, int | None]:
+        if item.policy and item.state == item.to:  # what the policy drops leads to nothing
+            return _PROSE if item.call is None else _DATA, SILENT, item.call
         known = self._effects.get(item.effect)
         if known is None:  # there are few combinations of them
             known = self._effects[item.effect] = _kinds_of(item.effect), not item.effect & ~_QUIET

@@ -246,9 +246,9 @@ class ToolNames(RowIndex):
 
     def _add_transition(self, step: int, transition: Transition) -> None:
         place = (transition.span.choice, transition.span.channel)
-        if Effect.NAMES in transition.effect and transition.tool:
-            self._told[place] = transition.tool
-            self._add(step, transition.tool)
+        if named := transition.named:
+            self._told[place] = named
+            self._add(step, named)
         elif Effect.BEGINS in transition.effect:
             self._told.pop(place, None)
 

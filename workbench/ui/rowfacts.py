@@ -200,8 +200,14 @@ def _say_rule(sheet: FactSheet, player: Player, item: Transition, heading: str) 
     if item.guard:
         sheet.fact("if", item.guard, "plain")
     sheet.fact("effect", ", ".join(item.effect.words) or "none", "plain")
+    if item.policy:
+        sheet.fact("policy", item.policy, "warning")
     if item.tool:
         sheet.fact("tool", item.tool, "plain")
+    if item.next_tool:
+        sheet.fact("next tool", item.next_tool, "plain")
+    if item.parameter:
+        sheet.fact("parameter", item.parameter, "plain")
     sheet.fact("why", item.why, "good")
 
 

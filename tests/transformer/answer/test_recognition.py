@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from tests.support.samples import ALL, name_of, some_samples
 from tests.support.spans import check_records
 from tests.support.streams import sse, stream_of
 from tests.support.tiers import each_row, exhaustive, only_exhaustive, some
-from transformer import DIALECTS, Delta, StreamTransformer, call_ids, write_call
+from transformer import DIALECTS, Delta, StreamTransformer, Transition, call_ids, write_call
 from transformer.answer.recognition import dialect_of_model
+from transformer.parser.machine import OTHER_DIALECT
 from workbench.tape.format import Tape, read_tape
 
 SPOKEN = [name for name, one in DIALECTS.items() if one.converts and not one.chooses]
@@ -274,3 +276,18 @@ def test_a_snapshot_can_be_taken_anywhere(text: str) -> None:
         transformer.restore(kept)
         sent.append(transformer.feed(event + b"\n\n"))
     assert b"".join([*sent, transformer.finish()]) == wanted
+
+
+def test_each_change_of_the_dialect_is_a_step():
+    """What only looked like a call of hermes, then a call of glm: no state follows another without a step."""
+    text = 'Hi <tool_call>{"name": "read" oops} there\n<tool_call>read\n<arg_key>path</arg_key><arg_value>a'
+    _, t = transform("auto", stream_of(text, 3), tools=TOOLS, records="all")
+    moves = [record for record in t.records if isinstance(record, Transition)]
+    assert all(before.to == after.state for before, after in pairwise(moves))
+    changes = [
+        (before.dialect, after.dialect)
+        for before, after in pairwise(moves)
+        if before.dialect != after.dialect
+    ]
+    assert changes == [("auto", "hermes"), ("hermes", "auto"), ("auto", "glm")]
+    assert sum(move.rule == OTHER_DIALECT.name for move in moves) == len(changes)

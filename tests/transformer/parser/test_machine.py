@@ -96,7 +96,7 @@ def test_a_call_that_is_too_long_leaves_by_a_transition(text: str, arguments: st
     _, t = transform("roo-xml", stream_of(text, size), tools=TOOLS, policy=policy, records="all")
     assert codes(t).count("call-too-long") == 1
     moves = [record for record in t.records if isinstance(record, Transition)]
-    (out,) = [move for move in moves if move.rule == TOO_LONG]
+    (out,) = [move for move in moves if move.rule == TOO_LONG.name]
     assert out.to == "text" and out.effect in (Effect.CUTS, Effect.GIVES_UP)
     assert (out.effect is Effect.CUTS) == (arguments == "stream" and "<path>" in text)
     before, after = moves[moves.index(out) - 1], moves[moves.index(out) + 1]

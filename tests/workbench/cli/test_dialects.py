@@ -19,6 +19,7 @@ from tests.support.commands import (
 )
 from tests.support.tiers import each_row
 from transformer import DIALECTS
+from transformer.parser.machine import EVERYWHERE
 
 
 def test_dialects_lists_them(run: RunCommand):
@@ -33,7 +34,9 @@ def test_the_table_has_every_pair(run: RunCommand, name: str):
     assert result.code == 0
     dialect = DIALECTS[name]
     rows = result.out.decode().splitlines()[4:]
-    assert sum(map(bool, rows)) == sum(map(len, dialect.transitions.values()))
+    assert sum(map(bool, rows)) == sum(map(len, dialect.transitions.values())) + len(EVERYWHERE)
+    for one in EVERYWHERE:
+        assert any(row.startswith("any ") and one.condition in row and one.why in row for row in rows)
     for (state, token), rules in dialect.transitions.items():
         for rule in rules:
             assert any(

@@ -7,8 +7,9 @@ import re
 import unicodedata
 from typing import NamedTuple
 
+from transformer.dialects import loaded_dialect
 from transformer.provenance import SourceMap, locate
-from transformer.records import Delta, Event
+from transformer.records import Delta, Effect, Event, Transition
 from transformer.wording import quote
 from workbench.analysis.explain.findings import seen_at, why_finding, why_seen
 from workbench.analysis.explain.moves import move_words
@@ -16,11 +17,9 @@ from workbench.analysis.explain.rows import trouble_at
 from workbench.analysis.explain.trace import (
     Channel,
     Explanation,
-    backward,
     delta_with,
     event_at,
     findings_at,
-    index_of,
     move_at,
 )
 from workbench.replay.player import Player
@@ -28,9 +27,7 @@ from workbench.replay.player import Player
 _UNIT = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]++|\\", re.DOTALL
 )
-_OPENS = frozenset({"open parameter", "next parameter", "repair parameter", "look ahead"})
-_NAME = re.compile(r"<(?:parameter=)?([^<>]{1,256})>")
-_MARKUP = ("call", "arguments")
+_OF_A_CALL = ("call", "arguments")
 
 
 class Said(NamedTuple):
@@ -176,7 +173,7 @@ def _fate(player: Player, said: Said) -> list[str]:
     delta = delta_with(player, channel, character)
     if move is None:
         return [_unread(player, said, delta)]
-    return [move_words(player, move), _became(player, said, delta)]
+    return [move_words(player, move), _became(player, said, move, delta)]
 
 
 def _unread(player: Player, said: Said, delta: Delta | None) -> str:
@@ -185,15 +182,15 @@ def _unread(player: Player, said: Said, delta: Delta | None) -> str:
     return "It is held back: what it is cannot be decided yet, or the answer was over before it counted."
 
 
-def _became(player: Player, said: Said, delta: Delta | None) -> str:
-    if delta is not None and delta.kind not in _MARKUP:
+def _became(player: Player, said: Said, move: Transition, delta: Delta | None) -> str:
+    if delta is not None and delta.kind not in _OF_A_CALL:
         return f"It reached the client as {delta.kind}, in {quote(delta.text)}, with read {delta.read + 1}."
     if delta is not None:
         call = f"call {(delta.call or 0) + 1}"
-        key = _parameter(player, said)
-        if key is None:
+        if not _is_argument(move, delta):
             return f"It is markup of {call}: the client gets the call instead, with read {delta.read + 1}."
-        return f"It is part of the value of {key} in {call}, whose arguments left with read {delta.read + 1}."
+        part = f"the value of {move.parameter}" if move.parameter else "the arguments"
+        return f"It is part of {part} in {call}, whose arguments left with read {delta.read + 1}."
     dropped = findings_at(player, said.channel, said.character, said.character + 1)
     if dropped:
         return f"It did not reach the client: {dropped[0].message}."
@@ -202,18 +199,9 @@ def _became(player: Player, said: Said, delta: Delta | None) -> str:
     return "It is markup, or whitespace next to a call, which the client does not get."
 
 
-def _parameter(player: Player, said: Said) -> str | None:
-    """The parameter in whose value a character stands."""
-    move = move_at(player, said.channel, said.character)
-    if move is None or move.state in ("call", "unknown", "wrapper", "function", "header", "id", "id_end"):
-        return None
-    if move.state in ("arguments", "string"):
-        return "the arguments" if move.rule in ("argument", "string") else None
-    if move.rule not in ("data", "hold", "open example", "close example", "close in example"):
-        return None
-    at = index_of(player, move)
-    for earlier in backward(player, at or 0, said.channel):
-        if earlier.rule in _OPENS:
-            name = _NAME.search(earlier.text)
-            return name[1].strip() if name is not None else None
-    return None
+def _is_argument(move: Transition, delta: Delta) -> bool:
+    """Read as a part of an argument; or as the JSON of the model's own, of which each character is one."""
+    if Effect.ARGUMENT in move.effect:
+        return True
+    dialect = loaded_dialect(move.dialect)
+    return dialect is not None and dialect.own_json and delta.kind == "arguments"

@@ -46,10 +46,11 @@ _PLAIN = ("text", "space", "end")
 
 def move_words(player: Player, move: Transition) -> str:
     """State, token, rule, and where that led."""
-    dialect = dialect_of(player, move.state, move.span.choice)
+    dialect = move.dialect
     meaning = state_meaning(dialect, move.state)
     state = f"state {move.state} ({meaning})" if meaning else f"state {move.state}"
-    reason = f" ({move.why})" if move.why else ""
+    because = "; ".join(filter(None, (move.why, move.policy)))
+    reason = f" ({because})" if because else ""
     led = f"stayed in {move.to}" if move.to == move.state else f"went to {move.to}"
     return f"In {state} it met {_met(dialect, move)}; rule {move.rule} fired{reason} and it {led}."
 

@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.timer import Timer
 
 from transformer.dialects import loaded_dialect
-from transformer.parser.machine import Dialect, Rule
+from transformer.parser.machine import EVERYWHERE, Dialect, Everywhere, Rule
 from transformer.records import Transition
 from workbench.analysis.explain.moves import chosen_dialect
 from workbench.replay.player import Pane, Player
@@ -27,6 +27,7 @@ from workbench.ui.widgets.textpane import TextPane
 _BAR = 12
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 Key = tuple[str, str, str]  # state, token, and the reason of the rule, which no two rules of an entry share
+ANY = "any"  # state and token of what can happen in all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class RuleRow:
 
     state: str
     tokens: tuple[str, ...]
-    rule: Rule
+    rule: Rule | Everywhere
     rest: bool = False  # the rule for whatever the state does not name
 
     @property
@@ -63,7 +64,16 @@ def rules_of(dialect: Dialect) -> list[RuleRow]:
             for key, rule in rules.items()
         ]
         rows += sorted(found, key=lambda row: row.rest)
-    return rows
+    return [*rows, *(RuleRow(ANY, (ANY,), one) for one in EVERYWHERE)]
+
+
+def key_of(item: Transition) -> Key:
+    """The row whose rule fired."""
+    state, token = (ANY, ANY) if item.rule in _WITHOUT_TABLE else (item.state, item.token)
+    return state, token, item.why
+
+
+_WITHOUT_TABLE = frozenset(one.name for one in EVERYWHERE if one.name)
 
 
 class Hits:
@@ -81,8 +91,10 @@ class Hits:
         for row in self._left:
             item = self.player.item(Pane.MACHINE, row)
             if isinstance(item, Transition):
-                self.current = (item.state, item.token, item.why)
+                self.current = key_of(item)
                 self.counts[self.current] += 1
+                if item.policy:
+                    self.counts[ANY, ANY, item.policy] += 1
             if row % 64 == 0 and time.perf_counter() >= until:
                 return True
         return False
@@ -124,7 +136,11 @@ class RuleList(Sheet):
                     self._add([], None)
                 hits = sum(self.count(other) for other in self.shown if other.state == state)
                 self._add(
-                    [(f"in state {state}   ", "heading"), (f"{hits} hits" if hits else "", "dim")], None
+                    [
+                        (f"in state {state}   ", "heading"),
+                        (f"{hits} hits" if hits else "", "dim"),
+                    ],
+                    None,
                 )
             self._add(self._rule(row, width), row)
             yield
@@ -207,7 +223,8 @@ class TableScreen(ViewScreen[int]):
         own = loaded_dialect(player.dialect)
         if own is not None and self._dialect is not None and own is not self._dialect:
             # Before it chose, the answer was read by rules of its own.
-            self.rules = [row for row in rules_of(own) if row.state not in self._dialect.states] + self.rules
+            known = {*self._dialect.states, ANY}
+            self.rules = [row for row in rules_of(own) if row.state not in known] + self.rules
         self._hits = Hits(player, step)
         self._timer: Timer | None = None
 
@@ -276,6 +293,6 @@ class TableScreen(ViewScreen[int]):
         keys = set(rule.keys)
         for row in order:
             item = self.player.item(Pane.MACHINE, row)
-            if isinstance(item, Transition) and (item.state, item.token, item.why) in keys:
+            if isinstance(item, Transition) and (key_of(item) in keys or (ANY, ANY, item.policy) in keys):
                 return int(rows.steps[row])
         return None

@@ -10,7 +10,9 @@ from tests.support.explanations import TOOLS, played, sample, why_of
 from tests.support.samples import some_samples
 from tests.support.streams import sse, stream_of
 from tests.support.tiers import each_row, exhaustive
-from transformer import Finding, Span, Transition
+from transformer import DIALECTS, Finding, Span, Transition
+from transformer.request.writtencall import reader, writer_of
+from transformer.values.schema import offered
 from workbench.analysis.explain.bytes import explain_byte, said_at
 from workbench.analysis.explain.rows import explain_row
 from workbench.analysis.explain.trace import event_at
@@ -18,6 +20,7 @@ from workbench.analysis.variants.texts import texts_of
 from workbench.replay.lines import MemoryTape
 from workbench.replay.player import Pane, Player
 from workbench.tape.format import end_line, make_header, read_line
+from workbench.text import json_text
 
 CALL = "Hm. \n<read>\n<filePath>a.py</filePath>\n</read>\nDone."
 
@@ -51,6 +54,32 @@ FATES: list[tuple[bytes, str]] = [
 @each_row(("text", "sentence"), FATES)
 def test_what_became_of_a_byte(text: bytes, sentence: str):
     assert sentence in at(played(CALL, "roo-xml", size=200), text)
+
+
+@each_row("name", [name for name, dialect in DIALECTS.items() if dialect.writer is not None])
+def test_every_dialect_tells_a_value_from_the_markup_around_it(name: str):
+    """A call as the dialect itself writes it: the value, then all that is outside of the arguments."""
+    dialect = DIALECTS[name]
+    writer, value = writer_of(dialect), "/src/one two.py"
+    text, _ = writer.call("read", json_text({"filePath": value}), offered(TOOLS), None, reader(dialect))
+    text = writer.calls([text])
+    player = played(text, name, size=200)
+    part = "the arguments" if dialect.own_json else "the value of filePath"
+    for place in range(text.index(value), text.index(value) + len(value)):
+        assert f"It is part of {part} in call 1, " in " ".join(explain_character(player, place)), place
+    last = " ".join(explain_character(player, len(text) - 1))
+    own = text.endswith('"}')  # the arguments, with nothing around them
+    assert ("It is part of the arguments" if own else "It is markup") in last
+
+
+def explain_character(player: Player, place: int) -> tuple[str, ...]:
+    """The explanation of a character of the content."""
+    (read, *_), *_ = player.sources[0, "content"].pieces(place, place + 1)
+    event = player.event(read)
+    assert event is not None
+    found = (byte for byte in range(event.start, event.end) if said_at(player, event, byte))
+    byte = next(at for at in found if (said := said_at(player, event, at)) and said.character == place)
+    return explain_byte(player, byte).sentences
 
 
 def test_a_byte_of_a_call_that_was_lost_has_its_remedies():

@@ -8,8 +8,9 @@ from tests.support.streams import stream_of
 from tests.support.tiers import exhaustive
 from tests.support.views import each_size, hostile_player, played, run, sample, shown
 from transformer import DIALECTS, Transition
+from transformer.parser.machine import AFTER_CALL, EVERYWHERE, FIRST_ONLY, REFUSED
 from workbench.replay.player import Pane, Player
-from workbench.ui.screens.table import Hits, RuleList, TableScreen, rules_of
+from workbench.ui.screens.table import ANY, Hits, RuleList, TableScreen, key_of, rules_of
 
 
 def transitions(player: Player) -> list[tuple[int, Transition]]:
@@ -22,9 +23,24 @@ def transitions(player: Player) -> list[tuple[int, Transition]]:
 def test_every_rule_of_the_table_is_in_one_row(name: str):
     keys = [key for row in rules_of(DIALECTS[name]) for key in row.keys]
     table = DIALECTS[name].transitions.items()
+    everywhere = [(ANY, ANY, one.why) for one in EVERYWHERE]
     assert sorted(keys) == sorted(
-        (str(state), str(token), rule.why) for (state, token), rules in table for rule in rules
+        [
+            *((str(state), str(token), rule.why) for (state, token), rules in table for rule in rules),
+            *everywhere,
+        ]
     )
+
+
+def test_what_can_happen_in_every_state_is_counted_too():
+    """A second call that the policy does not want, after text that it drops."""
+    text = "<read>\n<path>a</path>\n</read>\nNow:\n<read>\n<path>b</path>\n</read>\n"
+    player = played(stream_of(text, 5), dialect="roo-xml")
+    hits = Hits(player, player.steps - 1)
+    while hits.advance(0):
+        pass
+    assert hits.counts[ANY, ANY, FIRST_ONLY.why] and hits.counts[ANY, ANY, AFTER_CALL.why]
+    assert not hits.counts[ANY, ANY, REFUSED.why]
 
 
 def test_hits_are_counted_up_to_the_step():
@@ -131,4 +147,4 @@ def test_the_table_of_the_dialect_that_auto_chose():
 
     run(look())
     known = {key for row in screen.rules for key in row.keys}
-    assert {(move.state, move.token, move.why) for _, move in transitions(player)} <= known
+    assert {key_of(move) for _, move in transitions(player)} <= known
