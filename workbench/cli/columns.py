@@ -12,7 +12,7 @@ from textwrap import wrap
 
 from rich.cells import cell_len, set_cell_size
 
-from transformer.records import Delta, Finding, Transition
+from transformer.records import Delta, Effect, Finding, Transition
 from workbench.analysis.advice import advice
 from workbench.analysis.verdicts import facts_of_player, proof, verdict
 from workbench.replay.player import Item, Pane, Player
@@ -88,7 +88,8 @@ def _cell(player: Player, item: Item) -> str:
     if isinstance(item, Transition):
         way = item.state if item.state == item.to else f"{item.state} → {item.to}"
         held = f" [{item.held} held]" if item.held else ""
-        return f"{way}: {item.rule} {_quoted(item.text)}{held}"
+        dropped = "dropped " if Effect.DROPPED in item.effect else ""
+        return f"{way}: {item.rule} {dropped}{_quoted(item.text)}{held}"
     if isinstance(item, Finding):
         return f"{item.level}: {item.code}"
     if isinstance(item, Delta):

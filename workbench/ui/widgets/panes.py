@@ -12,7 +12,7 @@ from typing import ClassVar
 import orjson
 from textual.binding import Binding, BindingType
 
-from transformer.records import Delta, Event, Finding, Transition
+from transformer.records import Delta, Effect, Event, Finding, Transition
 from workbench.analysis.explain.moves import awaited
 from workbench.replay.alignment import EMPTY, REST, Alignment
 from workbench.replay.links import overlap
@@ -319,6 +319,7 @@ class MachinePane(TapePane):
         return [
             (f"{way} ", "dim" if stays else "strong"),
             (f"{step.rule} ", "info"),
+            ("dropped " if Effect.DROPPED in step.effect else "", "warning"),
             (step.text, "bright"),
             (held, "warning" if matters(step.held, 0) else "dim"),
         ]
@@ -333,7 +334,8 @@ class MachinePane(TapePane):
             return str(item.value.get("message"))
         assert isinstance(item, Transition) and self.player is not None
         held = f" Held back: {counted(item.held, 'character')}." if item.held else ""
-        return f"{item.token}: {item.why}.{held}"
+        policy = f"; {item.policy}" if item.policy else ""
+        return f"{item.token}: {item.why}{policy}.{held}"
 
     def details(self, item: Item) -> Pieces:
         return [(item.text, "bright")] if isinstance(item, Transition) and item.text else []
