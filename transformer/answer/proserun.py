@@ -22,21 +22,9 @@ class ProseRun:
     """Takes the events of a run."""
 
     __slots__ = (
-        "_after",
-        "_before",
-        "_channel",
-        "_choice",
-        "_client",
-        "_end",
-        "_ending",
-        "_head",
-        "_notices",
-        "_same",
-        "_start",
-        "_stop",
-        "_tail",
-        "_texts",
-    )
+        "_after", "_before", "_channel", "_choice", "_client", "_event_end", "_head", "_notices",
+        "_read_after", "_read_end", "_same", "_start", "_tail", "_texts",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -50,8 +38,9 @@ class ProseRun:
         self._choice, self._channel, self._notices = choice, channel, notices
         self._client = client
         self._before, self._after = _BEGIN + shape.before, shape.after
-        self._start, self._end = len(self._before) - 1, 1 - len(self._after)
-        self._ending, self._stop = self._after + _END, self._end - len(_END)
+        # Where the string is, with its quotes: in an event, and in a read that is one with its blank line.
+        self._start, self._event_end = len(self._before) - 1, 1 - len(self._after)
+        self._read_after, self._read_end = self._after + _END, self._event_end - len(_END)
         self._head, self._tail = around
         # The client gets what came, byte by byte.
         self._same = around == (self._before[:-1], self._after[1:] + _END)
@@ -63,17 +52,13 @@ class ProseRun:
 
     def take_one(self, read: bytes) -> bool:
         """The same of a read, at whose beginning an event begins; False as well where it is not just one."""
-        if not (read.startswith(self._before) and read.endswith(self._ending)):
+        if not (read.startswith(self._before) and read.endswith(self._read_after)):
             return False
-        string = read[self._start : self._stop]
+        string = read[self._start : self._read_end]
         if b"\n" in string:  # these are several
             return False
-        try:
-            text = loads(string)  # with its quotes it is one string, or the event is not what it seems
-        except JSONDecodeError:
-            return False
-        # Whitespace at the end waits for what follows it: a call may swallow it.
-        if not text or text[-1].isspace() or self._notices(text) is not None:
+        text = self._text(string)
+        if text is None:
             return False
         if self._same and b"\\" not in string:
             self._client.out.append(read)
@@ -87,8 +72,7 @@ class ProseRun:
     def take_read(self, chunk: bytes) -> tuple[int, int]:
         """How many events at the beginning of a read, at which one begins, belong to the run, and how many
         bytes that is; the client has them then."""
-        before, after, start, end = self._before, self._after, self._start, self._end
-        notices = self._notices
+        before, after, start, end = self._before, self._after, self._start, self._event_end
         texts: list[str] = []
         strings: list[bytes] = []
         size = 0
@@ -96,12 +80,8 @@ class ProseRun:
             if not (event.startswith(before) and event.endswith(after)):
                 break
             string = event[start:end]
-            try:
-                text = loads(string)  # with its quotes it is one string, or the event is not what it seems
-            except JSONDecodeError:
-                break
-            # Whitespace at the end waits for what follows it: a call may swallow it.
-            if not text or text[-1].isspace() or notices(text) is not None:
+            text = self._text(string)
+            if text is None:
                 break
             texts.append(text)
             strings.append(string)
@@ -109,6 +89,15 @@ class ProseRun:
         if texts:
             self._write(chunk[:size], texts, strings)
         return len(texts), size
+
+    def _text(self, string: bytes) -> str | None:
+        """The text, if an event with this string belongs to the run."""
+        try:
+            text: str = loads(string)  # with its quotes it is one string, or the event is not what it seems
+        except JSONDecodeError:
+            return None
+        # Whitespace at the end waits for what follows it: a call may swallow it.
+        return None if not text or text[-1].isspace() or self._notices(text) is not None else text
 
     def _write(self, read: bytes, texts: list[str], strings: list[bytes]) -> None:
         """A string without an escape is written as it came, and so is a read where nothing else changes."""

@@ -26,7 +26,7 @@ from transformer.sse import SSEDecoder
 from transformer.upstreams.kind import Place, UpstreamKind
 
 _EXCERPT = 120
-_ALONE = 8  # events of one read
+_MOST_ROUNDS = 8  # in a read: a run of prose, and the event that ended it
 _MANY = 2048  # bytes of a read in which a run of prose may begin and be of use
 
 
@@ -80,7 +80,7 @@ class StreamTransformer:
             decoder.skip(size)
         elif self.setting.raw and self._journal.keep == "none":
             return chunk
-        elif run is None and size < _MANY:
+        elif (run is None and size < _MANY) or chunk.find(b"\n\n") == size - 2:
             self._read(chunk)
         else:
             self._take(chunk)
@@ -91,7 +91,7 @@ class StreamTransformer:
         """A read: as far as events are of a run of prose, these together; where others are between them, the
         first few of those one by one, for the run may go on after them."""
         reader, decoder = self._reader, self._decoder
-        for _ in range(_ALONE):
+        for _ in range(_MOST_ROUNDS):
             run = reader.run
             if run is not None and decoder.rests:
                 taken = reader.take_run(run, data)

@@ -5,6 +5,7 @@ That any stream gives the same bytes on every way is in frontends/test_shape.py.
 
 from __future__ import annotations
 
+import json
 from typing import Any, TypeAlias
 
 import pytest
@@ -31,6 +32,7 @@ LOOKS: dict[str, Any] = {
     "held": lambda t: t.unaccounted,
     "there and back": lambda t: t.restore(t.snapshot()),
 }
+BETWEEN = ["", ": ping\n\n", "\n", "event: x\n", "event: error\n", "data: [1]\n", "data: [1]\n\n"]
 texts = st.lists(st.sampled_from([*WORDS, *WORDS, *CALLS]), min_size=1, max_size=40)
 
 
@@ -62,15 +64,16 @@ def test_whoever_looks_sees_all_of_it(dialect: str, field: str, said: list[str],
 @given(
     st.sampled_from(sorted(DIALECTS)),
     texts,
-    st.lists(st.sampled_from(["", ": ping\n\n", "\n", "event: x\n", "data: [1]\n\n"]), max_size=3),
+    st.lists(st.sampled_from(BETWEEN), max_size=3),
     st.sampled_from(["\n", "\n", "\r\n", "\r"]),
     st.data(),
 )
 def test_reads_may_be_cut_anywhere(
     dialect: str, said: list[str], between: list[str], newline: str, data: st.DataObject
 ) -> None:
-    """Several events in a read, a part of one, other lines between them."""
-    events = [event(text).decode() for text in said]
+    """Several events in a read, a part of one, other lines between them, with or without escapes."""
+    escapes = data.draw(st.booleans())
+    events = [written(text, escapes) for text in said]
     for extra in between:
         events.insert(data.draw(st.integers(0, len(events))), extra)
     stream = "".join(events).replace("\n", newline).encode()
@@ -80,6 +83,34 @@ def test_reads_may_be_cut_anywhere(
     assert b"".join([*out, quick.finish()]) == slow.feed(stream) + slow.finish()
     assert quick.completion == slow.completion
     assert quick.events == slow.events
+
+
+def written(text: str, escapes: bool, **envelope: Any) -> str:
+    value = {**envelope, "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]}
+    return f"data: {json.dumps(value, ensure_ascii=escapes, separators=(',', ':'))}\n\n"
+
+
+CHUNK = "chat.completion.chunk"
+RUN = [event(text) for text in ("one", " two", " three", " four")]
+
+
+@pytest.mark.parametrize("before", [b"event: error\n", b'data: {"choices":[],\n', b"data: [1]\n"])
+@pytest.mark.parametrize("count", [1, 60])
+def test_lines_before_an_event_belong_to_it_in_whichever_read_they_come(before: bytes, count: int) -> None:
+    assert_same_ways([*RUN, before, RUN[1] * count, RUN[2]])
+
+
+@pytest.mark.parametrize("envelope", [{}, {"id": "x", "object": CHUNK, "created": 1, "model": "m"}])
+def test_escapes_are_written_as_on_the_long_way(envelope: Any) -> None:
+    """Also where the client gets everything else as it came."""
+    texts = (" word", " two", " three", " café", ' a "b" c')
+    assert_same_ways([written(text, escapes=True, **envelope).encode() for text in texts])
+
+
+def assert_same_ways(reads: list[bytes]) -> None:
+    quick, slow = transformer("roo-xml"), transformer("roo-xml", "all")
+    assert [quick.feed(read) for read in reads] == [slow.feed(read) for read in reads]
+    assert quick.finish() == slow.finish() and quick.error == slow.error
 
 
 Look: TypeAlias = tuple[int, int]
