@@ -23,7 +23,7 @@ class PythonCall(OpenCall):
         self.size = size_of(text)
         self.bare = bare  # no marker stands before the list
         self.arguments: dict[str, tuple[str, int]] = {}
-        self.depth = 0  # brackets, braces and parentheses that are open in the value
+        self.depth = 0  # brackets that are open in the value; of a call as JSON the braces alone
         self.key = ""
         self.json = ""  # all arguments of a call that is written as JSON
         self.value = Text()
