@@ -6,9 +6,9 @@ whole object and keep the literal text of its values, because numbers must not p
 limited integer: what a client wrote is what goes into the prompt.
 
 Brackets are counted in a few other places, for reasons of their own: those of Python's literals, which end
-differently (`values/literals.py`; the table of pythonic, where a bracket is a token, and an object that is not
-JSON ends where its braces do); those of bytes that are there as a whole, for the way back to a string
-(`provenance.py`); and those of a text that nests too deeply for any reader (`jsontext.py`).
+differently (`values/literals.py`, and the table of calls as Python, where a bracket is a token); those of
+bytes that are there as a whole, for the way back to a string (`provenance.py`); and those of a text that nests
+too deeply for any reader (`jsontext.py`).
 """
 
 from __future__ import annotations

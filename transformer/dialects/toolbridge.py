@@ -20,7 +20,8 @@ from transformer.dialects.roo_xml import (
     is_tool,
     is_unknown_tool,
 )
-from transformer.dialects.roo_xml.tags import MENDING, TAG_NAME, mender
+from transformer.dialects.roo_xml.mending import MENDING, mender
+from transformer.dialects.roo_xml.tags import TAG_NAME, State, Token
 from transformer.journal import Text
 from transformer.parser.leakmarks import WORD, leak_mark
 from transformer.parser.machine import Action, Machine, Rule, Rules, guard, hold, release
@@ -42,7 +43,7 @@ class Wrapping(StrEnum):
     UNWRAPPED = auto()
 
 
-S, T, W = roo_xml.State, roo_xml.Token, Wrapping
+S, T, W = State, Token, Wrapping
 
 
 def read(match: re.Match[str]) -> tuple[StrEnum, str]:

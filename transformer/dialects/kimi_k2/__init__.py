@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum, auto
 
-from transformer.dialects.kimi_k2.tokens import (
+from transformer.dialects.kimi_k2.mending import MENDER
+from transformer.dialects.kimi_k2.spelling import (
     ARGUMENT_BEGIN,
     CALL_BEGIN,
     CALL_END,
-    MENDER,
     NO_ID,
     SECTION_BEGIN,
     SECTION_END,

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from enum import StrEnum, auto
+from collections.abc import Sequence
 
-from transformer.dialects.roo_xml.tags import HTML_ELEMENTS, LEXICON, MENDER, is_repairable, repair
+from transformer.dialects.roo_xml.mending import MENDER
+from transformer.dialects.roo_xml.tags import (
+    HTML_ELEMENTS,
+    LEXICON,
+    NO_TOOL,
+    STATES,
+    THINK,
+    TOKENS,
+    WAITS_FOR,
+    State,
+    Token,
+    holds,
+    may_be_tool,
+    read,
+)
 from transformer.parser.leakmarks import WORD, leak_mark
 from transformer.parser.machine import (
-    USUAL_STATES,
-    USUAL_TOKENS,
     Dialect,
     Machine,
     Rule,
@@ -33,6 +44,7 @@ from transformer.parser.tagcall import (
     in_inner_example,
     is_streamed,
     leave_cut,
+    may_repair,
     open_example,
     open_parameter,
     read_from_pair,
@@ -43,117 +55,7 @@ from transformer.parser.writing import TagSyntax, packaged_template, tag_writer
 from transformer.policy import USUAL, Policy
 from transformer.records import Effect as E
 
-_THINK = frozenset({"think", "thinking"})
-_NO_TOOL = HTML_ELEMENTS | _THINK
-
-
-# -- states and tokens
-
-
-class State(StrEnum):
-    TEXT = auto()
-    THINKING = auto()
-    CALL = auto()
-    UNKNOWN = auto()
-    VALUE = auto()
-    CLOSED = auto()
-    EXAMPLE = auto()
-    EXAMPLE_CLOSED = auto()
-    BROKEN = auto()
-    AFTER = auto()
-    DONE = auto()
-
-
-class Token(StrEnum):
-    TEXT = auto()
-    SPACE = auto()
-    OPEN = auto()
-    SPACED = auto()
-    ATTRIBUTES = auto()
-    CLOSE = auto()
-    END = auto()
-
-
 S, T = State, Token
-
-STATES: dict[str, str] = {
-    **USUAL_STATES,
-    S.THINKING: "after <think>, where calls are only thought of",
-    S.CALL: "after the tag of an offered tool, before its first parameter",
-    S.UNKNOWN: "after a tag that may be a tool nobody offered",
-    S.CLOSED: "after a closing tag that ends the value if a parameter or the call's end follows",
-    S.EXAMPLE: "inside a value, in an example of this very call",
-    S.EXAMPLE_CLOSED: "in such an example, after the closing tag of the parameter",
-    S.BROKEN: "after the call's closing tag at the start of a line, its parameter still open",
-}
-TOKENS: dict[str, str] = {
-    **USUAL_TOKENS,
-    T.OPEN: "an opening tag",
-    T.SPACED: "an opening tag with blanks before its end",
-    T.ATTRIBUTES: "an opening tag with attributes",
-    T.CLOSE: "a closing tag",
-}
-WAITS_FOR = {
-    S.CALL: "a parameter or the call's closing tag",
-    S.UNKNOWN: "a child, which would make it a call",
-    S.VALUE: "the tag that closes the parameter",
-    S.CLOSED: "what follows the closing tag: a parameter, or the call's end",
-    S.EXAMPLE: "the end of the example",
-    S.EXAMPLE_CLOSED: "the end of the example",
-    S.BROKEN: "what follows: another call would show that this one is broken",
-}
-
-_BLANK = re.compile(r"\s")
-_UNKNOWN_NAME = re.compile(r"[A-Za-z_][\w.:-]*\Z")
-
-
-def read(match: re.Match[str]) -> tuple[StrEnum, str]:
-    if match[1]:
-        return (T.TEXT if match[3] or match[4] else T.CLOSE), match[2]
-    return (T.SPACED if match[3] else T.ATTRIBUTES if match[4] else T.OPEN), match[2]
-
-
-def holds(m: Machine, text: str, start: int) -> bool:
-    """Whether the beginning of a tag at the end of the text may still mean something here."""
-    closing = text.startswith("</", start)
-    name_start = start + 2 if closing else start + 1
-    blank = _BLANK.search(text, name_start)
-    name = text[name_start:] if blank is None else text[name_start : blank.start()]
-    call: TagCall | None = m.call
-    line = m.starts_line(text, start)
-    if blank is not None:
-        # Blanks or attributes, which count only in the tag of an offered tool that may begin a call.
-        begins = m.state is S.CALL if call is not None else m.state is not S.THINKING
-        return begins and m.tool(name) is not None
-    if call is None:
-        return _holds_outside(m, name, closing, line)
-    if m.state not in (S.VALUE, S.EXAMPLE):
-        return True
-    if not name and not closing:
-        return True
-    if closing:
-        return bool(call.ahead) or _begins(name, (call.name, call.key))
-    return line and call.name.startswith(name)
-
-
-def _holds_outside(m: Machine, name: str, closing: bool, line: bool) -> bool:
-    if m.state is S.THINKING:
-        # All of it is text; but what ends the thought, or names a call, must be seen whole.
-        ends = (closing or not name) and _begins(name, _THINK)
-        return ends or (line and not closing and _begins(name, m.choice.tools))
-    if closing or _begins(name, m.choice.tools):
-        return _begins(name, m.named if closing else m.choice.tools)
-    return line and (_may_be_tool(m, name or "_") or _begins(name, _THINK))
-
-
-def _begins(name: str, names: Iterable[str]) -> bool:
-    return any(known.startswith(name) for known in names)
-
-
-def _may_be_tool(m: Machine, name: str) -> bool:
-    if m.choice.policy.unknown_tools == "text" or m.markdown.fenced or m.pos < m.offered_until:
-        return False
-    return _UNKNOWN_NAME.match(name) is not None
 
 
 # -- guards
@@ -198,17 +100,17 @@ def has_named(m: Machine, name: str) -> bool:
 
 @guard("it may be a tool nobody offered: at the start of a line, outside of a fence, not HTML")
 def is_unknown_tool(m: Machine, name: str) -> bool:
-    return m.line and name.lower() not in _NO_TOOL and _may_be_tool(m, name)
+    return m.line and name.lower() not in NO_TOOL and may_be_tool(m, name)
 
 
 @guard("it is <think> or <thinking> at the start of a line")
 def begins_thought(m: Machine, name: str) -> bool:
-    return m.line and name in _THINK
+    return m.line and name in THINK
 
 
 @guard("it is </think> or </thinking>")
 def ends_thought(m: Machine, name: str) -> bool:
-    return name in _THINK
+    return name in THINK
 
 
 @guard("it is this call's own, at the start of a line")
@@ -289,6 +191,11 @@ def closes_value(m: Machine, name: str) -> bool:
 @guard("the tool was not offered")
 def is_unoffered(m: Machine, name: str) -> bool:
     return not m.call.offered
+
+
+@guard("the policy repairs, and the schema leaves one reading")
+def is_repairable(m: Machine, name: str) -> bool:
+    return _repair_plan(m) is not None
 
 
 # -- actions
@@ -429,6 +336,71 @@ def look_again(m: Machine, text: str, name: str) -> None:
     m.offered_until = m.pos
     m.prev = "\n"
     m.again(call.start, call.raw())
+
+
+# -- repair, at the end of the answer, where the schema leaves no doubt
+
+_LINE_TAG = re.compile(r"(?m)^<([^\s<>/]+)>")
+_Part = tuple[str, str, int, bool]  # name, value, where it starts, whether it was closed
+
+
+def repair(m: Machine, text: str, name: str) -> None:
+    """The answer is over: what is open is closed."""
+    call: TagCall = m.call
+    plan = _repair_plan(m)
+    assert plan is not None
+    parts, upto, closed = plan
+    base, region = call.region_start, str(call.region)
+    for position, (key, value, start, whole) in enumerate(parts):
+        if not whole:
+            end = base + start + len(value)
+            m.found("repaired-parameter", base + start, end, parameter=key, closing=f"</{key}>")
+        if position:
+            call.also(m, key, value, base + start)
+        else:
+            call.commit(m, len(value))
+    if not closed:
+        m.found("repaired-call", call.start, m.pos, tool=call.name, closing=call.call_closer)
+    call.deliver(m, base + upto)
+    m.again(m.pos - len(region) + upto, region[upto:])
+
+
+def _repair_plan(m: Machine) -> tuple[list[_Part], int, bool] | None:
+    """The parameters, up to where of the region the call goes, and whether it was closed; None if in doubt."""
+    call: TagCall = m.call
+    if not may_repair(m, call.key) or m.choice.was_cut:
+        return None
+    region, closing = str(call.region), call.call_closer
+    if region.count(closing) > 1 or call.ahead:
+        return None
+    end = region.find(closing)
+    parts = _parts(call, region if end < 0 else region[:end])
+    required = set(call.tool.required if call.tool else ())
+    if parts is None or not required <= call.given | {part[0] for part in parts}:
+        return None
+    if end < 0 and not parts[-1][3] and not (len(parts) == 1 and call.ends_itself(region)):
+        return None
+    return parts, len(region) if end < 0 else end + len(closing), end >= 0
+
+
+def _parts(call: TagCall, text: str) -> list[_Part] | None:
+    """The open parameter and those that begin in it."""
+    names, starts, ends = [call.key], [0], []
+    for match in _LINE_TAG.finditer(text):
+        name = match.group(1)
+        if call.tool is not None and call.tool.knows(name) and name not in call.given and name not in names:
+            names.append(name)
+            ends.append(match.start())
+            starts.append(match.end())
+    ends.append(len(text))
+    parts = []
+    for name, start, end in zip(names, starts, ends, strict=True):
+        value, mark = text[start:end], f"</{name}>"
+        closed = value.rstrip().endswith(mark)
+        if value.count(mark) > closed:
+            return None
+        parts.append((name, value.rstrip().removesuffix(mark) if closed else value, start, closed))
+    return parts
 
 
 # -- the table
@@ -647,7 +619,7 @@ def taken(name: str) -> str:
     """What a tool's name means already where calls are tags."""
     if name.lower() in HTML_ELEMENTS:
         return "an HTML element"
-    return "the tag in which models think" if name.lower() in _THINK else ""
+    return "the tag in which models think" if name.lower() in THINK else ""
 
 
 ROO_XML = Dialect(
