@@ -7,8 +7,8 @@ limited integer: what a client wrote is what goes into the prompt.
 
 Brackets are counted in a few other places, for reasons of their own: those of Python's literals, which end
 differently (`values/literals.py`, and the table of calls as Python, where a bracket is a token); those of
-bytes that are there as a whole, for the way back to a string (`provenance.py`); and those of a text that nests
-too deeply for any reader (`jsontext.py`).
+bytes that are there as a whole, for the way back to a string (`provenance.py`); and those of a text that
+nests too deeply for any reader (`jsontext.py`).
 """
 
 from __future__ import annotations

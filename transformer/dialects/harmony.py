@@ -28,7 +28,6 @@ from transformer.parser.jsongrammar import (
     end_string,
     has_all,
     is_no_call,
-    is_rejected,
     release_headed,
     string,
 )
@@ -45,6 +44,7 @@ from transformer.parser.machine import (
     Machine,
     Rule,
     beginnings,
+    drop_token,
     hold,
     ignore,
     prose,
@@ -54,6 +54,7 @@ from transformer.parser.machine import (
     upto,
 )
 from transformer.parser.mending import Mender
+from transformer.parser.opencall import is_rejected
 from transformer.parser.writing import json_writer, packaged_template
 from transformer.policy import USUAL, Policy
 from transformer.records import Effect
@@ -213,11 +214,6 @@ def end_message(m: Machine, text: str, name: str) -> None:
 
 def close_call(m: Machine, text: str, name: str) -> None:
     """The token that ends a message, right after its call."""
-    m.settled += len(text)
-
-
-def drop_token(m: Machine, text: str, name: str) -> None:
-    m.found("stray-token", m.pos - len(text), m.pos, token=text)
     m.settled += len(text)
 
 

@@ -24,7 +24,7 @@ from transformer.dialects.roo_xml.mending import MENDING, mender
 from transformer.dialects.roo_xml.tags import TAG_NAME, State, Token
 from transformer.journal import Text
 from transformer.parser.leakmarks import WORD, leak_mark
-from transformer.parser.machine import Action, Machine, Rule, Rules, guard, hold, release
+from transformer.parser.machine import Action, Machine, Rule, Rules, guard, hold, release, swallow
 from transformer.parser.tagcall import TagCall, data, not_a_call
 from transformer.parser.writing import packaged_template, tag_writer
 from transformer.policy import USUAL, Policy
@@ -100,12 +100,6 @@ def _inside(begin: Action) -> Action:
 
     begin_inside.__name__ = begin.__name__
     return begin_inside
-
-
-def swallow(m: Machine, text: str, name: str) -> None:
-    m.settled += len(text)
-    m.prose.call(m.pos)
-    m.prev = "\n"
 
 
 def maybe_unwrapped(m: Machine, text: str, name: str) -> None:

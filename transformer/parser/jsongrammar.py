@@ -47,6 +47,7 @@ from transformer.parser.machine import (
     then,
 )
 from transformer.parser.mending import is_object, mended_json
+from transformer.parser.opencall import is_rejected, is_streamed
 from transformer.records import Effect
 
 S, T, E = State, Token, Effect
@@ -178,11 +179,6 @@ def is_no_call(m: Machine, name: str) -> bool:
     return not call.name or (call.bare and call.args_start < 0)
 
 
-@guard("its tool was not offered, and the policy wants such a call as text")
-def is_rejected(m: Machine, name: str) -> bool:
-    return m.choice.rejects(m.call.name)
-
-
 @guard("the policy repairs, and its arguments are nearly JSON")
 def is_mendable(m: Machine, name: str) -> bool:
     call: ObjectCall = m.call
@@ -240,11 +236,6 @@ def ends_member(m: Machine, name: str) -> bool:
 @guard("the policy repairs, and the JSON can be closed with every required argument in it")
 def is_repairable(m: Machine, name: str) -> bool:
     return m.call.missing_end(m) is not None
-
-
-@guard("the client has a part of it")
-def is_streamed(m: Machine, name: str) -> bool:
-    return bool(m.call.begun)
 
 
 # -- actions: a call begins, or does not

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transformer.parser.machine import Machine
+from transformer.parser.machine import Machine, guard
 from transformer.parser.output import Begin
 
 
@@ -82,3 +82,16 @@ class OpenCall:
             for slot in getattr(kind, "__slots__", ()):
                 setattr(twin, slot, getattr(self, slot))
         return twin
+
+
+# -- guards of any call
+
+
+@guard("the client has a part of the call")
+def is_streamed(m: Machine, name: str) -> bool:
+    return bool(m.call.begun)
+
+
+@guard("its tool was not offered, and the policy wants such a call as text")
+def is_rejected(m: Machine, name: str) -> bool:
+    return m.choice.rejects(m.call.name)

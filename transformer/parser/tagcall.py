@@ -406,11 +406,6 @@ class TagCall(OpenCall):
 # -- guards
 
 
-@guard("the client has a part of the call")
-def is_streamed(m: Machine, name: str) -> bool:
-    return bool(m.call.begun)
-
-
 @guard("an example in the value has an end of the value in it")
 def has_pair(m: Machine, name: str) -> bool:
     return m.call.pair is not None

@@ -16,16 +16,19 @@ from transformer.parser.machine import (
     Block,
     Machine,
     Rule,
+    close_marker,
     guard,
     hold,
     ignore,
     prose,
     release,
+    swallow,
     table,
     text_after,
     then,
 )
 from transformer.parser.mending import is_object
+from transformer.parser.opencall import is_streamed
 from transformer.parser.tagcall import (
     Split,
     TagCall,
@@ -38,7 +41,6 @@ from transformer.parser.tagcall import (
     give_up,
     has_pair,
     in_inner_example,
-    is_streamed,
     leave_cut,
     may_repair,
     maybe_end,
@@ -359,19 +361,6 @@ def end_json_at_wrapper(m: Machine, text: str, name: str) -> None:
     m.wrapped = False
 
 
-def swallow(m: Machine, text: str, name: str) -> None:
-    """The wrapper's closing tag, or one too many right after it."""
-    m.wrapped = False
-    swallow_doubled(m, text, name)
-
-
-def swallow_doubled(m: Machine, text: str, name: str) -> None:
-    """The call's closing tag once more."""
-    m.settled += len(text)
-    m.prose.call(m.pos)
-    m.prev = "\n"
-
-
 def repair(m: Machine, text: str, name: str) -> None:
     """Close what is open at the end of the answer."""
     call: TagCall = m.call
@@ -488,7 +477,7 @@ def _blocks(spelling: Spelling) -> dict[StrEnum, tuple[Block, Rule | None]]:
         S.UNCLOSED: (
             {
                 T.SPACE: Rule(S.UNCLOSED, E.HELD, hold, "whitespace before what decides"),
-                T.CLOSE_WRAPPER: Rule(S.AFTER, _REPAIRED | E.MARKUP, then(complete_unclosed, swallow), _MISSING),
+                T.CLOSE_WRAPPER: Rule(S.AFTER, _REPAIRED | E.MARKUP, then(complete_unclosed, close_marker), _MISSING),
                 T.WRAPPER: Rule(S.WRAPPER, _REPAIRED | _WRAP, then(complete_unclosed, begin_wrapper), _MISSING),
                 T.CALL: [
                     Rule(S.CALL, _REPAIRED | _BEGIN, then(complete_unclosed, begin_call), _MISSING, can_start),
@@ -554,8 +543,8 @@ def _blocks(spelling: Spelling) -> dict[StrEnum, tuple[Block, Rule | None]]:
                 T.SPACE: Rule(S.AFTER, E.PROSE, prose, "dropped, unless text follows"),
                 T.WRAPPER: Rule(S.WRAPPER, _WRAP, begin_wrapper, "a further call, if one follows"),
                 T.CALL: [Rule(S.CALL, _BEGIN, begin_call, "a further call", can_start)],
-                T.CLOSE_WRAPPER: Rule(S.AFTER, E.MARKUP, swallow, "belongs to the call before it"),
-                T.CLOSE_CALL: Rule(S.AFTER, E.MARKUP, swallow_doubled, "the closing tag of the call before it, doubled"),
+                T.CLOSE_WRAPPER: Rule(S.AFTER, E.MARKUP, close_marker, "belongs to the call before it"),
+                T.CLOSE_CALL: Rule(S.AFTER, E.MARKUP, swallow, "the closing tag of the call before it, doubled"),
                 T.END: Rule(S.DONE, E.NONE, ignore, "the answer is over"),
             },
             Rule(S.TEXT, E.PROSE, text_after, "text after a call"),

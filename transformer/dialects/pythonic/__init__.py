@@ -44,6 +44,7 @@ from transformer.parser.machine import (
     text_after,
     then,
 )
+from transformer.parser.opencall import is_rejected
 from transformer.parser.writing import ReadsBack, Writer, packaged_template
 from transformer.policy import USUAL
 from transformer.records import Effect, Finding
@@ -65,11 +66,6 @@ def can_be_bare(m: Machine, name: str) -> bool:
 def is_foreign(m: Machine, name: str) -> bool:
     call: PythonCall = m.call
     return call.bare and m.choice.tools_known and m.tool(name) is None
-
-
-@guard("its tool was not offered, and the policy wants such a call as text")
-def is_rejected(m: Machine, name: str) -> bool:
-    return m.choice.rejects(m.call.name)
 
 
 @guard("a marker stands before the calls")

@@ -32,6 +32,7 @@ from transformer.parser.machine import (
     table,
     then,
 )  # fmt: skip
+from transformer.parser.opencall import is_streamed
 from transformer.parser.tagcall import (
     NAME_LIMIT,
     TagCall,
@@ -42,7 +43,6 @@ from transformer.parser.tagcall import (
     give_up,
     has_pair,
     in_inner_example,
-    is_streamed,
     leave_cut,
     may_repair,
     open_example,
