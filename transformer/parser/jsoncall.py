@@ -91,7 +91,6 @@ class JsonCall(OpenCall):
         self.settled = settled
 
     def _begin(self, m: Machine) -> None:
-        m.section = None
         self.announce(m, self.named_until())
         self.text = Text()
         self.flows = self.live and not self.keep and not self.dropped

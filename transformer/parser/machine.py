@@ -197,6 +197,12 @@ def always(m: Machine, text: str, start: int) -> bool:
     return True
 
 
+class Memory(Protocol):
+    """What a dialect remembers of a channel beside the open call."""
+
+    def clone(self) -> Memory: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Dialect:
     """One way to write calls as text: its table, how its text becomes tokens, and all that is said of it.
@@ -220,6 +226,7 @@ class Dialect:
     waits_for: Mapping[Any, str] = field(default_factory=dict)
     holds: Callable[[Machine, str, int], bool] = always
     leftover: Callable[[Machine, str], StrEnum] | None = None  # a beginning of a token at the end
+    memory: Callable[[], Memory] | None = None  # what its table needs to know of the text before
     converts: bool = True  # False: the answer's bytes go on as they come
     has_thoughts: bool = False  # its table knows <think> itself
     chooses: bool = False  # it only looks for the dialect that the answer really speaks
@@ -306,10 +313,10 @@ class Machine:
     """
 
     __slots__ = (
-        "_again", "_at", "_compiled", "_journal", "_lexicon", "_limit", "_loop", "_rest", "_rules", "_space",
-        "_starts", "_steady", "_text", "call", "channel", "choice", "dialect", "examples", "in_thought",
-        "line", "markdown", "named", "offered_until", "out", "pos", "prev", "prose", "received", "section",
-        "settled", "state", "wrapped",
+        "_again", "_at", "_compiled", "_journal", "_lexicon", "_limit", "_loop", "_memories", "_rest", "_rules",
+        "_space", "_starts", "_steady", "_text", "call", "channel", "choice", "dialect", "examples",
+        "in_thought", "line", "markdown", "memory", "out", "pos", "prev", "prose", "received", "settled",
+        "state", "wrapped",
     )  # fmt: skip
 
     def __init__(self, dialect: Dialect, choice: Host, channel: str) -> None:
@@ -325,11 +332,9 @@ class Machine:
         self._limit = choice.policy.max_call_bytes or 0
         self.call: Any = None  # the open call, of the dialect's own kind
         self.wrapped = False  # inside the dialect's wrapper around calls
-        self.section: tuple[int, int] | None = None  # a section's first token, while it has no call
         self.examples = True  # nested examples are honoured
-        self.offered_until = 0  # up to here only offered tools count
-        # Tools whose tag stayed text: where, and alone on its line.
-        self.named: dict[str, tuple[int, bool]] = {}
+        self._memories: dict[Callable[[], Memory], Memory] = {}
+        self.memory: Any = self._remembered(dialect)  # of the dialect's own kind
         self.in_thought = False  # what comes now is a thought, where somebody looks for these
         self.line = True  # the token that is being decided stands at the start of a line
         self._again: tuple[int, str] | None = None
@@ -596,12 +601,21 @@ class Machine:
 
     def become(self, dialect: Dialect) -> None:
         """From here on the text is read as another dialect."""
+        self.memory = self._remembered(dialect)
         self.dialect = dialect
         self._compiled = dialect.compiled
         self._text, self._space = dialect.text, dialect.space
         self._limit = self.choice.policy.max_call_bytes or 0
         self.prose.drop = self.choice.policy.after_call == "drop"
         self._enter(dialect.initial)
+
+    def _remembered(self, dialect: Dialect) -> Memory | None:
+        """What it remembers is kept while another one reads: it may come back."""
+        if dialect.memory is None:
+            return None
+        if dialect.memory not in self._memories:
+            self._memories[dialect.memory] = dialect.memory()
+        return self._memories[dialect.memory]
 
     def restart(self) -> None:
         """Back to the first state, whatever the table says; the open call is settled."""
@@ -624,7 +638,8 @@ class Machine:
         twin.out = self.out.copy()
         twin.prose = self.prose.clone(twin.out, twin._dropped)
         twin.markdown = self.markdown.clone()
-        twin.named = self.named.copy()
+        twin._memories = {kind: memory.clone() for kind, memory in self._memories.items()}
+        twin.memory = twin._remembered(twin.dialect)
         twin.call = None if self.call is None else self.call.clone()
         return twin
 

@@ -207,12 +207,34 @@ def is_repairable(m: Machine, name: str) -> bool:
 # -- sections
 
 
+class Section:
+    """Remembers the first token of a section as long as no call is in it: where it begins and ends."""
+
+    __slots__ = ("empty",)
+
+    def __init__(self, empty: tuple[int, int] | None = None) -> None:
+        self.empty = empty
+
+    def clone(self) -> Section:
+        return Section(self.empty)
+
+
+class SectionCall(JsonCall):
+    """A call that, once it is one, is what its section was for."""
+
+    __slots__ = ()
+
+    def announce(self, m: Machine, named_until: int) -> None:
+        m.memory.empty = None
+        super().announce(m, named_until)
+
+
 def begin_section(m: Machine, text: str, name: str) -> None:
     _tell_empty(m, None)
     m.settled += len(text)
     if m.prose.quiet:
         m.prose.call(m.pos)
-    m.section = (m.pos - len(text), m.pos)
+    m.memory.empty = (m.pos - len(text), m.pos)
 
 
 def end_section(m: Machine, text: str, name: str) -> None:
@@ -224,10 +246,11 @@ def end_section(m: Machine, text: str, name: str) -> None:
 
 
 def _tell_empty(m: Machine, end: int | None) -> None:
-    if m.section is not None:
-        start, after = m.section
+    section: Section = m.memory
+    if section.empty is not None:
+        start, after = section.empty
         m.found("empty-section", start, after if end is None else end, token=SECTION_BEGIN)
-        m.section = None
+        section.empty = None
 
 
 def end_in_section(m: Machine, text: str, name: str) -> None:
@@ -238,7 +261,7 @@ def end_in_section(m: Machine, text: str, name: str) -> None:
 
 
 def begin_call(m: Machine, text: str, name: str) -> None:
-    m.call = JsonCall(m, text)
+    m.call = SectionCall(m, text)
 
 
 def begin_call_after(m: Machine, text: str, name: str) -> None:
@@ -580,6 +603,7 @@ KIMI_K2 = Dialect(
     lexicons=LEXICONS,
     read=read,
     leftover=leftover,
+    memory=Section,
     states_in_words=STATES,
     tokens_in_words=TOKENS,
     waits_for=WAITS_FOR,

@@ -14,6 +14,7 @@ from transformer.dialects.roo_xml.tags import (
     THINK,
     TOKENS,
     WAITS_FOR,
+    Named,
     State,
     Token,
     holds,
@@ -90,12 +91,12 @@ def has_attributes(m: Machine, name: str) -> bool:
 
 @guard("the tag of that tool stayed text before it")
 def closes_named(m: Machine, name: str) -> bool:
-    return name in m.named and not m.markdown.quoted
+    return name in m.memory.tags and not m.markdown.quoted
 
 
 @guard("the tag of a tool stands alone on a line before it")
 def has_named(m: Machine, name: str) -> bool:
-    return any(alone for _, alone in m.named.values())
+    return any(alone for _, alone in m.memory.tags.values())
 
 
 @guard("it may be a tool nobody offered: at the start of a line, outside of a fence, not HTML")
@@ -223,7 +224,7 @@ def release(m: Machine, text: str, name: str) -> None:
     if call.offered:
         after = call.raw().partition(">")[2] + text
         alone = call.leads and "\n" in after[: len(after) - len(after.lstrip())]
-        m.named[call.name] = (call.start, alone)
+        m.memory.tags[call.name] = (call.start, alone)
     call.release(m)
 
 
@@ -245,7 +246,7 @@ def tell_attributes(m: Machine, text: str, name: str) -> None:
 
 def tell_named(m: Machine, text: str, name: str) -> None:
     """A closing tag shows that the opening one, which stayed text, was to be a call."""
-    start, _ = m.named.pop(name)
+    start, _ = m.memory.tags.pop(name)
     reason = f"its tag is not followed by a parameter of {name}"
     m.found("malformed-call", start, m.pos, tool=name, reason=reason, without_parameter=True)
     m.say(text)
@@ -253,7 +254,7 @@ def tell_named(m: Machine, text: str, name: str) -> None:
 
 def tell_all_named(m: Machine, text: str, name: str) -> None:
     """The answer is over, and the tag of a tool stands alone on a line: that was to be a call."""
-    for tool, (start, alone) in m.named.items():
+    for tool, (start, alone) in m.memory.tags.items():
         if alone:
             reason = f"its tag is neither followed by a parameter of {tool} nor closed"
             m.found("malformed-call", start, m.pos, tool=tool, reason=reason, without_parameter=True)
@@ -333,7 +334,7 @@ def look_again(m: Machine, text: str, name: str) -> None:
     call: TagCall = m.call
     tell_unfinished(m, call.call_closer)
     m.call = None
-    m.offered_until = m.pos
+    m.memory.offered_until = m.pos
     m.prev = "\n"
     m.again(call.start, call.raw())
 
@@ -632,6 +633,7 @@ ROO_XML = Dialect(
     lexicons=dict.fromkeys(State, LEXICON),
     read=read,
     holds=holds,
+    memory=Named,
     states_in_words=STATES,
     tokens_in_words=TOKENS,
     waits_for=WAITS_FOR,

@@ -97,6 +97,21 @@ def read(match: re.Match[str]) -> tuple[StrEnum, str]:
     return (T.SPACED if match[3] else T.ATTRIBUTES if match[4] else T.OPEN), match[2]
 
 
+class Named:
+    """Remembers tags that stayed text, and how far an answer was read again."""
+
+    __slots__ = ("offered_until", "tags")
+
+    def __init__(self) -> None:
+        self.tags: dict[str, tuple[int, bool]] = {}  # of offered tools: where, and alone on its line
+        self.offered_until = 0  # up to here only offered tools count
+
+    def clone(self) -> Named:
+        twin = Named()
+        twin.tags, twin.offered_until = self.tags.copy(), self.offered_until
+        return twin
+
+
 def holds(m: Machine, text: str, start: int) -> bool:
     """Whether the beginning of a tag at the end of the text may still mean something here."""
     closing = text.startswith("</", start)
@@ -126,7 +141,7 @@ def _holds_outside(m: Machine, name: str, closing: bool, line: bool) -> bool:
         ends = (closing or not name) and _begins(name, THINK)
         return ends or (line and not closing and _begins(name, m.choice.tools))
     if closing or _begins(name, m.choice.tools):
-        return _begins(name, m.named if closing else m.choice.tools)
+        return _begins(name, m.memory.tags if closing else m.choice.tools)
     return line and (may_be_tool(m, name or "_") or _begins(name, THINK))
 
 
@@ -135,6 +150,6 @@ def _begins(name: str, names: Iterable[str]) -> bool:
 
 
 def may_be_tool(m: Machine, name: str) -> bool:
-    if m.choice.policy.unknown_tools == "text" or m.markdown.fenced or m.pos < m.offered_until:
+    if m.choice.policy.unknown_tools == "text" or m.markdown.fenced or m.pos < m.memory.offered_until:
         return False
     return _UNKNOWN_NAME.match(name) is not None
