@@ -95,8 +95,8 @@ Block: TypeAlias = Mapping[Tokens, Rule | Sequence[Rule]]
 def table(tokens: Sequence[StrEnum], blocks: Mapping[StrEnum, tuple[Block, Rule | None]]) -> Table:
     """Spell out `state -> ({token or tokens: rule or rules}, rule for all others)` for every pair.
 
-    Where the last of several rules has a guard, the rule for all others follows it. A block that leaves a
-    pair undecided, or decides one twice, is a mistake in the dialect and stops the import.
+    Where the last of several rules has a guard, the rule for all others follows it. A block that decides a
+    pair twice is a mistake and stops the import; so does one that leaves a pair undecided, in `Dialect`.
     """
     spelled: dict[tuple[StrEnum, StrEnum], Rules] = {}
     for state, (block, otherwise) in blocks.items():
@@ -110,14 +110,20 @@ def table(tokens: Sequence[StrEnum], blocks: Mapping[StrEnum, tuple[Block, Rule 
                 decided[token] = rules if rules[-1].when is None else (*rules, *rest)
         for token in tokens:
             found = decided.get(token, rest)
-            if not found or found[-1].when is not None:
-                raise ValueError(f"{state} does not decide {token}")
-            if any(rule.when is None for rule in found[:-1]):
-                raise ValueError(f"{state} never comes to the last rule for {token}")
-            if len({rule.why for rule in found}) < len(found):
-                raise ValueError(f"{state} gives the same reason for two rules of {token}")
-            spelled[state, token] = found
+            if found:
+                spelled[state, token] = found
     return spelled
+
+
+def _mistake(states: Sequence[StrEnum], found: Rules) -> str:
+    """What is wrong with the entry of a pair; empty if it decides what happens."""
+    if not found or found[-1].when is not None:
+        return "does not decide {}"
+    if any(rule.when is None for rule in found[:-1]):
+        return "never comes to the last rule for {}"
+    if len({rule.why for rule in found}) < len(found):
+        return "gives the same reason for two rules of {}"
+    return "" if all(rule.to in states for rule in found) else "leads to an unknown state by {}"
 
 
 # -- text -> tokens
@@ -248,6 +254,16 @@ class Dialect:
     mender: Mender | None = None
     models: tuple[str, ...] = ()  # beginnings of the names of models that speak it, in lower case
 
+    def __post_init__(self) -> None:
+        """A table with a hole is a mistake in the dialect and stops the import, however it was made."""
+        for state in self.states:
+            if state not in self.lexicons:
+                raise ValueError(f"{self.name}: {state} has no lexicon")
+            for token in self.tokens:
+                mistake = _mistake(self.states, self.transitions.get((state, token), ()))
+                if mistake:
+                    raise ValueError(f"{self.name}: {state} {mistake.format(token)}")
+
     @property
     def initial(self) -> StrEnum:
         return self.states[0]
@@ -313,8 +329,8 @@ class Machine:
     """
 
     __slots__ = (
-        "_again", "_at", "_compiled", "_journal", "_lexicon", "_limit", "_loop", "_memories", "_rest", "_rules",
-        "_space", "_starts", "_steady", "_text", "call", "channel", "choice", "dialect", "examples",
+        "_again", "_at", "_compiled", "_journal", "_lexicon", "_limit", "_loop", "_memories", "_rest",
+        "_rules", "_space", "_starts", "_steady", "_text", "call", "channel", "choice", "dialect", "examples",
         "in_thought", "line", "markdown", "memory", "out", "pos", "prev", "prose", "received", "settled",
         "state", "wrapped",
     )  # fmt: skip
