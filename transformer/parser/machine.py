@@ -236,7 +236,8 @@ class Dialect:
     converts: bool = True  # False: the answer's bytes go on as they come
     has_thoughts: bool = False  # its table knows <think> itself
     chooses: bool = False  # it only looks for the dialect that the answer really speaks
-    openers: Callable[[Mapping[str, Tool]], tuple[str, ...]] | None = None  # literal beginnings of a call
+    # literal beginnings of a call; None: those of its leak marks
+    openers: Callable[[Mapping[str, Tool]], tuple[str, ...]] | None = None
     # what shows that a text is a call of this dialect
     proof: Effect = Effect.OPENS_VALUE | Effect.ARGUMENT | Effect.COMPLETES
     fenced: bool = False  # where a call stands in Markdown makes a difference
