@@ -399,8 +399,17 @@ class Machine:
             self.markdown.feed(text)
         self.prose.flowed(len(text))
 
+    def arrived(self, text: str) -> None:
+        """Text came that somebody looks at first: it is held until `feed_arrived` or `pass_by` brings it."""
+        self.received += len(text)
+
+    def feed_arrived(self, part: str) -> None:
+        """A part of the text that arrived is to be read; `feed` counts it once more."""
+        self.received -= len(part)
+        self.feed(part)
+
     def pass_by(self, text: str) -> None:
-        """Text that nothing is to be read in; no call is open."""
+        """A part of the text that arrived, in which nothing is to be read; no call is open."""
         self.pos += len(text)
         self.prev = text[-1]
         self.say(text)
