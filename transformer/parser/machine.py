@@ -54,15 +54,16 @@ class Guard(NamedTuple):
     """A condition of a rule: what it says, and whether it holds for the token with this name."""
 
     words: str
-    holds: Callable[[Machine, str], bool]
+    holds: Callable[[Any, str], bool]
 
 
-def guard(words: str) -> Callable[[Callable[[Machine, str], bool]], Guard]:
+def guard(words: str) -> Callable[[Callable[[Any, str], bool]], Guard]:
     """Make a guard of a function; the words complete "if …"."""
     return lambda holds: Guard(words, holds)
 
 
-Action: TypeAlias = "Callable[[Machine, str, str], None]"
+# A guard or an action may name a kind of machine, which says what call is open where its rule stands.
+Action: TypeAlias = Callable[[Any, str, str], None]
 
 
 class Rule(NamedTuple):
@@ -230,7 +231,7 @@ class Dialect:
     states_in_words: Mapping[Any, str]
     tokens_in_words: Mapping[Any, str]
     waits_for: Mapping[Any, str] = field(default_factory=dict)
-    holds: Callable[[Machine, str, int], bool] = always
+    holds: Callable[[Any, str, int], bool] = always
     leftover: Callable[[Machine, str], StrEnum] | None = None  # a beginning of a token at the end
     memory: Callable[[], Memory] | None = None  # what its table needs to know of the text before
     converts: bool = True  # False: the answer's bytes go on as they come
@@ -321,6 +322,20 @@ class Host(Protocol):
     ) -> tuple[int, str] | None: ...
 
 
+class Call(Protocol):
+    """What a machine needs to know of the open call, which is of the dialect's own kind."""
+
+    index: int
+    name: str
+    size: int  # bytes of its text
+    begun: bool  # the client knows of it
+
+    def add(self, text: str) -> None: ...
+    def release(self, m: Machine) -> None: ...
+    def overflow(self, m: Machine) -> None: ...
+    def clone(self) -> Call: ...
+
+
 class Machine:
     """Feed it a channel's text in any pieces; what the client gets stands in `out`.
 
@@ -347,11 +362,11 @@ class Machine:
         self._text, self._space = dialect.text, dialect.space
         self._journal = choice.journal
         self._limit = choice.policy.max_call_bytes or 0
-        self.call: Any = None  # the open call, of the dialect's own kind
+        self.call: Call | None = None  # the open call
         self.wrapped = False  # inside the dialect's wrapper around calls
         self.examples = True  # nested examples are honoured
         self._memories: dict[Callable[[], Memory], Memory] = {}
-        self.memory: Any = self._remembered(dialect)  # of the dialect's own kind
+        self.memory = self._remembered(dialect)
         self.in_thought = False  # what comes now is a thought, where somebody looks for these
         self.line = True  # the token that is being decided stands at the start of a line
         self._again: tuple[int, str] | None = None
@@ -564,6 +579,7 @@ class Machine:
     def _overflow(self, token: StrEnum, text: str) -> None:
         """The open call is too long: out of any state to the first one. `text` is the last that it has."""
         start, state, call = self.pos, self.state, self.call
+        assert call is not None
         if text:
             self.pos += len(text)
             call.add(text)
@@ -670,6 +686,13 @@ class Machine:
         return twin
 
 
+class InCall(Machine):
+    """A machine for a rule inside a call. Grammars have kinds of their own; none is ever made."""
+
+    __slots__ = ()
+    call: Call
+
+
 def size_of(text: str) -> int:
     """Bytes of the text in UTF-8."""
     return len(text) if text.isascii() else len(text.encode())
@@ -689,11 +712,11 @@ def prose(m: Machine, text: str, name: str) -> None:
     m.say_at(m.pos - len(text), text)  # as `say`, spelled out: it runs for every delta of prose
 
 
-def hold(m: Machine, text: str, name: str) -> None:
+def hold(m: InCall, text: str, name: str) -> None:
     m.call.add(text)
 
 
-def release(m: Machine, text: str, name: str) -> None:
+def release(m: InCall, text: str, name: str) -> None:
     """What looked like a call is text; the token itself is not part of it."""
     m.call.release(m)
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 
 from transformer.dialects.pythonic.mending import MENDER
-from transformer.dialects.pythonic.pythoncall import PythonCall, json_call
+from transformer.dialects.pythonic.pythoncall import PythonCall, PythonMachine, json_call
 from transformer.dialects.pythonic.spelling import (
     LEXICONS,
     OPENERS,
@@ -30,7 +30,6 @@ from transformer.jsonscan import members
 from transformer.parser.leakmarks import WORD, leak_mark
 from transformer.parser.machine import (
     Dialect,
-    Machine,
     Rule,
     close_marker,
     drop_token,
@@ -58,39 +57,39 @@ S, T, E = State, Token, Effect
 
 
 @guard("it stands at the start of a line, outside of code")
-def can_be_bare(m: Machine, name: str) -> bool:
+def can_be_bare(m: PythonMachine, name: str) -> bool:
     return m.line and not m.markdown.fenced
 
 
 @guard("no marker stands before it, and no such tool was offered")
-def is_foreign(m: Machine, name: str) -> bool:
-    call: PythonCall = m.call
+def is_foreign(m: PythonMachine, name: str) -> bool:
+    call = m.call
     return call.bare and m.choice.tools_known and m.tool(name) is None
 
 
 @guard("a marker stands before the calls")
-def is_marked(m: Machine, name: str) -> bool:
+def is_marked(m: PythonMachine, name: str) -> bool:
     return m.wrapped
 
 
 @guard("it is inside a bracket of the value")
-def is_inside(m: Machine, name: str) -> bool:
-    return bool(m.call.depth > 0)
+def is_inside(m: PythonMachine, name: str) -> bool:
+    return m.call.depth > 0
 
 
 @guard("it is a brace, and a marker stands before it")
-def is_marked_brace(m: Machine, name: str) -> bool:
+def is_marked_brace(m: PythonMachine, name: str) -> bool:
     return name == "{" and m.wrapped
 
 
 @guard("with it the JSON is a call")
-def ends_json_call(m: Machine, name: str) -> bool:
+def ends_json_call(m: PythonMachine, name: str) -> bool:
     return json_call(f"{m.call.value}}}") is not None
 
 
 @guard("the policy repairs, and with what is missing every required argument is there")
-def is_repairable(m: Machine, name: str) -> bool:
-    call: PythonCall = m.call
+def is_repairable(m: PythonMachine, name: str) -> bool:
+    call = m.call
     tool = m.tool(call.name)
     if m.choice.policy.malformed != "repair" or m.choice.was_cut or tool is None or m.state is S.CALL:
         return False
@@ -100,46 +99,46 @@ def is_repairable(m: Machine, name: str) -> bool:
 
 
 @guard("it closes the call's parenthesis")
-def closes_call(m: Machine, name: str) -> bool:
+def closes_call(m: PythonMachine, name: str) -> bool:
     return name == ")"
 
 
 @guard("it is complete, and a marker or the list shows that it was meant")
-def is_closed(m: Machine, name: str) -> bool:
+def is_closed(m: PythonMachine, name: str) -> bool:
     return m.state is S.CLOSED and not m.choice.rejects(m.call.name)
 
 
 # -- actions
 
 
-def begin_marked(m: Machine, text: str, name: str) -> None:
+def begin_marked(m: PythonMachine, text: str, name: str) -> None:
     m.wrapped = True
     m.call = PythonCall(m, text, bare=False)
 
 
-def begin_bare(m: Machine, text: str, name: str) -> None:
+def begin_bare(m: PythonMachine, text: str, name: str) -> None:
     m.wrapped = False
     m.call = PythonCall(m, text, bare=True)
 
 
-def begin_further(m: Machine, text: str, name: str) -> None:
+def begin_further(m: PythonMachine, text: str, name: str) -> None:
     m.call = PythonCall(m, text, bare=not m.wrapped)
     m.call.name = name
 
 
-def begin_object(m: Machine, text: str, name: str) -> None:
+def begin_object(m: PythonMachine, text: str, name: str) -> None:
     m.call.open(m, "", "")
     m.call.data(text)
 
 
-def begin_further_object(m: Machine, text: str, name: str) -> None:
+def begin_further_object(m: PythonMachine, text: str, name: str) -> None:
     m.call = PythonCall(m, "", bare=False)
     m.call.start = m.pos - len(text)
     begin_object(m, text, name)
 
 
-def close_object(m: Machine, text: str, name: str) -> None:
-    call: PythonCall = m.call
+def close_object(m: PythonMachine, text: str, name: str) -> None:
+    call = m.call
     call.data(text)
     found = json_call(str(call.value))
     assert found is not None
@@ -147,69 +146,69 @@ def close_object(m: Machine, text: str, name: str) -> None:
     call.closed = m.pos
 
 
-def name_call(m: Machine, text: str, name: str) -> None:
+def name_call(m: PythonMachine, text: str, name: str) -> None:
     m.call.add(text)
     m.call.name = name
 
 
-def not_a_call(m: Machine, text: str, name: str) -> None:
+def not_a_call(m: PythonMachine, text: str, name: str) -> None:
     m.wrapped = False
     m.call.release(m)
     m.say(text)
 
 
-def malformed(m: Machine, text: str, name: str) -> None:
+def malformed(m: PythonMachine, text: str, name: str) -> None:
     """Something else than `key=value` stands where an argument should."""
     end = m.pos - len(text.lstrip())
     m.found("malformed-call", m.call.start, end, tool=m.call.name, reason="an argument has no name")
     not_a_call(m, text, name)
 
 
-def begin_value(m: Machine, text: str, name: str) -> None:
+def begin_value(m: PythonMachine, text: str, name: str) -> None:
     m.call.open(m, text, name)
 
 
-def data(m: Machine, text: str, name: str) -> None:
+def data(m: PythonMachine, text: str, name: str) -> None:
     m.call.data(text)
 
 
-def begin_bracket(m: Machine, text: str, name: str) -> None:
+def begin_bracket(m: PythonMachine, text: str, name: str) -> None:
     m.call.depth += 1
     m.call.data(text)
 
 
-def end_bracket(m: Machine, text: str, name: str) -> None:
+def end_bracket(m: PythonMachine, text: str, name: str) -> None:
     m.call.depth -= 1
     m.call.data(text)
 
 
-def end_value(m: Machine, text: str, name: str) -> None:
+def end_value(m: PythonMachine, text: str, name: str) -> None:
     m.call.commit(m)
 
 
-def next_argument(m: Machine, text: str, name: str) -> None:
+def next_argument(m: PythonMachine, text: str, name: str) -> None:
     m.call.commit(m)
     m.call.add(text)
 
 
-def close_call(m: Machine, text: str, name: str) -> None:
+def close_call(m: PythonMachine, text: str, name: str) -> None:
     m.call.add(text)
     m.call.closed = m.pos
 
 
-def complete(m: Machine, text: str, name: str) -> None:
+def complete(m: PythonMachine, text: str, name: str) -> None:
     """What follows shows that it was a call."""
     m.call.deliver(m)
 
 
-def complete_unended(m: Machine, text: str, name: str) -> None:
+def complete_unended(m: PythonMachine, text: str, name: str) -> None:
     m.found("repaired-call", m.call.start, m.call.closed, tool=m.call.name, closing="]")
     m.call.deliver(m)
 
 
-def repair(m: Machine, text: str, name: str) -> None:
+def repair(m: PythonMachine, text: str, name: str) -> None:
     """The answer ended in a value: it ends with what is open in it, and so does the call."""
-    call: PythonCall = m.call
+    call = m.call
     missing = missing_python_end(str(call.value))
     m.found("repaired-call", call.start, m.pos, tool=call.name, closing=f"{missing})")
     call.value.append(missing)
@@ -218,8 +217,8 @@ def repair(m: Machine, text: str, name: str) -> None:
     call.deliver(m)
 
 
-def give_up(m: Machine, text: str, name: str) -> None:
-    call: PythonCall = m.call
+def give_up(m: PythonMachine, text: str, name: str) -> None:
+    call = m.call
     if call.name:
         fate = "it went to the client as text"
         m.found("truncated-call", call.start, m.pos, tool=call.name, fate=fate)

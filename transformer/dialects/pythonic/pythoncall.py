@@ -86,6 +86,13 @@ class PythonCall(OpenCall):
         return twin
 
 
+class PythonMachine(Machine):
+    """A machine that has such a call open."""
+
+    __slots__ = ()
+    call: PythonCall
+
+
 class WrittenAsJson(NamedTuple):
     name: str
     arguments: str

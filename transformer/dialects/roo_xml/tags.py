@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from enum import StrEnum, auto
 
-from transformer.parser.machine import USUAL_STATES, USUAL_TOKENS, Lexicon, Machine, upto
-from transformer.parser.tagcall import NAME_LIMIT, TagCall
+from transformer.parser.machine import USUAL_STATES, USUAL_TOKENS, Lexicon, upto
+from transformer.parser.tagcall import NAME_LIMIT, TagCall, TagMachine
 
 TAG_NAME = rf"[^\s<>/]{{1,{NAME_LIMIT}}}"
 _MOST_ATTRIBUTES = 512  # characters of a tag after its name
@@ -112,7 +112,14 @@ class Named:
         return twin
 
 
-def holds(m: Machine, text: str, start: int) -> bool:
+class NamingMachine(TagMachine):
+    """A machine that reads tags which are names."""
+
+    __slots__ = ()
+    memory: Named
+
+
+def holds(m: NamingMachine, text: str, start: int) -> bool:
     """Whether the beginning of a tag at the end of the text may still mean something here."""
     closing = text.startswith("</", start)
     name_start = start + 2 if closing else start + 1
@@ -135,7 +142,7 @@ def holds(m: Machine, text: str, start: int) -> bool:
     return line and call.name.startswith(name)
 
 
-def _holds_outside(m: Machine, name: str, closing: bool, line: bool) -> bool:
+def _holds_outside(m: NamingMachine, name: str, closing: bool, line: bool) -> bool:
     if m.state is S.THINKING:
         # All of it is text; but what ends the thought, or names a call, must be seen whole.
         ends = (closing or not name) and _begins(name, THINK)
@@ -149,7 +156,7 @@ def _begins(name: str, names: Iterable[str]) -> bool:
     return any(known.startswith(name) for known in names)
 
 
-def may_be_tool(m: Machine, name: str) -> bool:
+def may_be_tool(m: NamingMachine, name: str) -> bool:
     if m.choice.policy.unknown_tools == "text" or m.markdown.fenced or m.pos < m.memory.offered_until:
         return False
     return _UNKNOWN_NAME.match(name) is not None
