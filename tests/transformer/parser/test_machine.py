@@ -11,11 +11,16 @@ import pytest
 from tests.support.cuts import codes, transform
 from tests.support.streams import stream_of, tool
 from tests.support.tiers import each_row
-from transformer import Rule, Transition
+from transformer import DIALECTS, Rule, Transition
+from transformer.answer.choice import Choice
+from transformer.answer.setting import make_setting
+from transformer.frontends.chat import NoChunks
+from transformer.journal import Journal
 from transformer.parser.machine import (
     TOO_LONG,
     Dialect,
     Lexicon,
+    Machine,
     Rules,
     Table,
     guard,
@@ -154,3 +159,19 @@ def test_a_call_that_is_too_long_leaves_by_a_transition(text: str, arguments: st
     before, after = moves[moves.index(out) - 1], moves[moves.index(out) + 1]
     assert (before.to, after.state) == (out.state, "text")
     assert before.span.end == out.span.start and out.span.end <= after.span.start
+
+
+def test_a_dialect_remembers_what_it_read_while_another_one_reads() -> None:
+    """Whoever looks for the dialect of an answer tries another one, and comes back."""
+    kimi, journal = DIALECTS["kimi-k2"], Journal("findings")
+    choice = Choice(0, make_setting(kimi, TOOLS), NoChunks(), journal, lambda: 0)
+    machine = Machine(kimi, choice, "content")
+    machine.feed("<|tool_calls_section_begin|>")
+    twin = machine.clone(choice)
+    machine.become(DIALECTS["roo-xml"])
+    machine.feed("text")
+    machine.become(kimi)
+    machine.feed("<|tool_calls_section_begin|>")
+    assert [finding.code for finding in journal.findings.items] == ["empty-section"]
+    twin.feed("<|tool_calls_section_begin|>")  # a twin has a memory of its own
+    assert [finding.code for finding in journal.findings.items] == ["empty-section"] * 2
