@@ -19,7 +19,7 @@ from typing import Any
 
 from transformer.journal import Text
 from transformer.jsonscan import JsonScanner
-from transformer.parser.jsoncall import JsonCall
+from transformer.parser.jsoncall import JsonCall, JsonMachine, is_repairable
 from transformer.parser.jsonspelling import (
     NAME_KEYS,
     OTHER_KEYS,
@@ -113,7 +113,7 @@ class ObjectCall(JsonCall):
         return twin
 
 
-class ObjectMachine(Machine):
+class ObjectMachine(JsonMachine):
     """A machine that has such a call open."""
 
     __slots__ = ()
@@ -238,11 +238,6 @@ def is_in_member(m: ObjectMachine, name: str) -> bool:
 @guard("it is not inside a bracket of the member")
 def ends_member(m: ObjectMachine, name: str) -> bool:
     return m.call.brackets.depth == 0
-
-
-@guard("the policy repairs, and the JSON can be closed with every required argument in it")
-def is_repairable(m: ObjectMachine, name: str) -> bool:
-    return m.call.missing_end(m) is not None
 
 
 # -- actions: a call begins, or does not

@@ -19,7 +19,7 @@ from transformer.dialects.kimi_k2.spelling import (
 )
 from transformer.findings import note
 from transformer.jsonscan import parsed
-from transformer.parser.jsoncall import JsonCall
+from transformer.parser.jsoncall import JsonCall, JsonMachine, is_repairable
 from transformer.parser.leakmarks import NAME, leak_mark
 from transformer.parser.machine import (
     USUAL_STATES,
@@ -146,6 +146,40 @@ def leftover(m: Machine, rest: str) -> StrEnum:
     return T.CUT if rest.startswith("<|") else T.TEXT
 
 
+# -- the open call, and the section around it
+
+
+class Section:
+    """Remembers the first token of a section as long as no call is in it: where it begins and ends."""
+
+    __slots__ = ("empty",)
+
+    def __init__(self, empty: tuple[int, int] | None = None) -> None:
+        self.empty = empty
+
+    def clone(self) -> Section:
+        return Section(self.empty)
+
+
+class SectionCall(JsonCall):
+    """A call that, once it is one, is what its section was for."""
+
+    __slots__ = ()
+
+    def announce(self, m: Machine, named_until: int) -> None:
+        assert isinstance(m.memory, Section)
+        m.memory.empty = None
+        super().announce(m, named_until)
+
+
+class SectionMachine(JsonMachine):
+    """A machine that reads a section."""
+
+    __slots__ = ()
+    call: SectionCall
+    memory: Section
+
+
 # -- the id, which holds the name
 
 _SHOWN = 60  # characters of a header in a sentence
@@ -199,43 +233,7 @@ def has_no_arguments(m: SectionMachine, name: str) -> bool:
     return m.call.args_start < 0
 
 
-@guard("the policy repairs, and the JSON can be closed with every required argument in it")
-def is_repairable(m: SectionMachine, name: str) -> bool:
-    return m.call.missing_end(m) is not None
-
-
 # -- sections
-
-
-class Section:
-    """Remembers the first token of a section as long as no call is in it: where it begins and ends."""
-
-    __slots__ = ("empty",)
-
-    def __init__(self, empty: tuple[int, int] | None = None) -> None:
-        self.empty = empty
-
-    def clone(self) -> Section:
-        return Section(self.empty)
-
-
-class SectionCall(JsonCall):
-    """A call that, once it is one, is what its section was for."""
-
-    __slots__ = ()
-
-    def announce(self, m: Machine, named_until: int) -> None:
-        assert isinstance(m.memory, Section)
-        m.memory.empty = None
-        super().announce(m, named_until)
-
-
-class SectionMachine(Machine):
-    """A machine that reads a section."""
-
-    __slots__ = ()
-    call: SectionCall
-    memory: Section
 
 
 def begin_section(m: SectionMachine, text: str, name: str) -> None:
