@@ -24,8 +24,8 @@ from transformer.dialects import BUILTIN_TEMPLATES, DIALECTS
 from transformer.parser.machine import Dialect, Rule
 from transformer.policy import Policy, PolicyError
 from transformer.records import Delta, Event, Finding, Read, Record, Span, Transition
+from transformer.request.conversion import transform_request
 from transformer.request.prompt import TemplateFailed, Wording, prompt_for
-from transformer.request.request import transform_request
 from transformer.request.writtencall import Written, write_call, written_call
 
 __all__ = [

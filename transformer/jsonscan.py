@@ -1,9 +1,14 @@
 """JSON text while it arrives: where it is in strings and brackets, its outermost members, its end.
 
-`JsonScanner` is the one reader of brackets in this package. It keeps no text, looks at each character
+`JsonScanner` is the one incremental reader of JSON in this package. It keeps no text, looks at each character
 once, and trusts nothing: what is not JSON at all only gives other numbers. `members` and `parsed` read a
 whole object and keep the literal text of its values, because numbers must not pass through a float or a
 limited integer: what a client wrote is what goes into the prompt.
+
+Brackets are counted in a few other places, for reasons of their own: those of Python's literals, which end
+differently (`values/literals.py`, and the table of calls as Python, where a bracket is a token); those of
+bytes that are there as a whole, for the way back to a string (`provenance.py`); and those of a text that
+nests too deeply for any reader (`jsontext.py`).
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from transformer.dialects import BUILTIN_TEMPLATES
 from transformer.findings import note
 from transformer.policy import Policy
 from transformer.records import Finding
+from transformer.request.conversion import transform_request
 from transformer.request.prompt import TemplateFailed, prompt_for
-from transformer.request.request import transform_request
 
 Converted: TypeAlias = tuple[dict[str, Any], list[Finding]]
 SECONDS = 2  # of computing

@@ -18,7 +18,7 @@ from transformer.records import Delta, Event, Finding, Level, Span
 from transformer.values.fitting import Arguments, misfits
 
 
-class Rule(NamedTuple):
+class ApiRule(NamedTuple):
     """`sentence` says what is wrong, then which client does what with it."""
 
     level: Level
@@ -40,115 +40,115 @@ _STREAM = (
 )
 _NOTHING = "Nothing needs to be done."
 
-RULES: Mapping[str, Rule] = {
+RULES: Mapping[str, ApiRule] = {
     # events
-    "check-not-json": Rule(
+    "check-not-json": ApiRule(
         "error",
         "this event is not JSON ({why}): OpenCode stops with an error, openai-python raises JSONDecodeError",
         _STREAM,
     ),
-    "check-empty-data": Rule(
+    "check-empty-data": ApiRule(
         "error",
         "an event with nothing in it: OpenCode stops with an error, openai-python raises JSONDecodeError",
         _STREAM,
     ),
-    "check-event-shape": Rule(
+    "check-event-shape": ApiRule(
         "error", "{what}: OpenCode takes the event for garbage and stops with an error", _STREAM
     ),
-    "check-answer-id": Rule(
+    "check-answer-id": ApiRule(
         "warning", "the answer's id was {was}, now it is {now}: clients keep the first", _NOTHING
     ),
-    "check-answer-model": Rule(
+    "check-answer-model": ApiRule(
         "warning", "the answer's model was {was}, now it is {now}: clients keep the first", _NOTHING
     ),
-    "check-role-repeated": Rule(
+    "check-role-repeated": ApiRule(
         "warning", "the role comes again: OpenCode takes it, openai-python joins it to {joined}", _NOTHING
     ),
     # calls
-    "check-call-shape": Rule(
+    "check-call-shape": ApiRule(
         "error", "{what}: OpenCode takes the event for garbage, openai-python cannot join it", _PARSER
     ),
-    "check-name-missing": Rule(
+    "check-name-missing": ApiRule(
         "error", "the first delta of {call} has no function.name: OpenCode stops with an error", _PARSER
     ),
-    "check-id-missing": Rule(
+    "check-id-missing": ApiRule(
         "error", "the first delta of {call} has no id: OpenCode stops with an error", _PARSER
     ),
-    "check-index-missing": Rule(
+    "check-index-missing": ApiRule(
         "error",
         "{call} has a delta without index: openai-python raises TypeError, OpenCode stops with an error "
         "where arguments come in pieces",
         _PARSER,
     ),
-    "check-index-gap": Rule(
+    "check-index-gap": ApiRule(
         "error", "{call} has index {index}, but {wanted} is next: openai-python raises IndexError", _PARSER
     ),
-    "check-index-reused": Rule(
+    "check-index-reused": ApiRule(
         "error",
         "a second call ({name}) at the index of {call}: OpenCode loses it, openai-python merges the two",
         _PARSER,
     ),
-    "check-id-repeated": Rule(
+    "check-id-repeated": ApiRule(
         "error",
         "the id of {call} comes again: OpenCode takes the first, openai-python joins them to {joined}",
         _PARSER,
     ),
-    "check-name-repeated": Rule(
+    "check-name-repeated": ApiRule(
         "error",
         "the name of {call} comes again: OpenCode takes the first, openai-python joins them to {joined}",
         _PARSER,
     ),
-    "check-id-shared": Rule(
+    "check-id-shared": ApiRule(
         "error", "{call} has the id of another one, {id}: OpenCode keeps only the last of them", _PARSER
     ),
-    "check-tool-unknown": Rule(
+    "check-tool-unknown": ApiRule(
         "warning", "{call} is of a tool that was not offered: OpenCode tells the model so", _MODEL
     ),
     # arguments
-    "check-arguments-early": Rule(
+    "check-arguments-early": ApiRule(
         "error",
         "the arguments of {call} were whole JSON after {size} characters, and go on: OpenCode has run the "
         "first part and drops the rest",
         _PARSER,
     ),
-    "check-arguments-json": Rule(
+    "check-arguments-json": ApiRule(
         "error", "the arguments of {call} are not a JSON object: {why}; OpenCode tells the model so", _PARSER
     ),
-    "check-parameter-missing": Rule(
+    "check-parameter-missing": ApiRule(
         "warning",
         "{call} lacks the required parameter {parameter}: OpenCode tells the model so",
         _MODEL,
     ),
-    "check-parameter-type": Rule(
+    "check-parameter-type": ApiRule(
         "warning",
         "in {call} {parameter} is {given} where the schema wants {wanted}: OpenCode tells the model so",
         _MODEL,
     ),
     # ends
-    "check-finish-missing": Rule(
+    "check-finish-missing": ApiRule(
         "error", "there is no finish_reason: OpenCode asks again and again, without end", _STREAM
     ),
-    "check-finish-unknown": Rule(
+    "check-finish-unknown": ApiRule(
         "error",
         "the finish_reason {said} is none of OpenAI's: OpenCode asks again and again, without end",
         _STREAM,
     ),
-    "check-finish-untrue": Rule("error", "the finish_reason is {said}, but {what}", _STREAM),
-    "check-finish-repeated": Rule(
+    "check-finish-untrue": ApiRule("error", "the finish_reason is {said}, but {what}", _STREAM),
+    "check-finish-repeated": ApiRule(
         "warning", "finish_reason comes again, {said}: clients keep the last, or stop at the first", _STREAM
     ),
-    "check-after-finish": Rule(
+    "check-after-finish": ApiRule(
         "warning", "{what} comes after finish_reason: a client that stops there loses it", _STREAM
     ),
-    "check-done-missing": Rule(
+    "check-done-missing": ApiRule(
         "warning", "there is no [DONE] at the end: OpenCode and openai-python do without", _NOTHING
     ),
-    "check-after-done": Rule(
+    "check-after-done": ApiRule(
         "warning", "{what} comes after [DONE]: openai-python has stopped reading, OpenCode reads on", _STREAM
     ),
     # what is said at the end
-    "check-call": Rule("info", "{call}: {said}", "The rows that name a rule say what each client does."),
-    "check-stream": Rule(
+    "check-call": ApiRule("info", "{call}: {said}", "The rows that name a rule say what each client does."),
+    "check-stream": ApiRule(
         "info", "the {what}: {said}", "The rows that name a rule say what each client does."
     ),
 }

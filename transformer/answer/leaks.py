@@ -25,7 +25,7 @@ _THINK = re.compile(r"<(think|thinking)>")
 _INDENT = 64
 
 
-class Prose:
+class ProsePlaces:
     """Answers where a character stands. Work is done once, and only if somebody asks."""
 
     def __init__(self, text: str) -> None:
@@ -159,7 +159,7 @@ _PROOF = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class LeakContext:
     """What is known besides the text: the setting, the user's last words, why nothing was converted."""
 
     setting: Setting
@@ -167,39 +167,48 @@ class Scene:
     why: str
 
 
-def leaks(choice: Answered, scene: Scene) -> Iterator[Observation]:
+def leaks(choice: Answered, context: LeakContext) -> Iterator[Observation]:
     """Marks in the content; the first of each dialect speaks for the others."""
-    for hit in _first_of_each(_told(choice.content, scene, thought=False)):
-        yield from _leak(hit, "content", choice.content, choice.index, scene)
+    for hit in _first_of_each(_told(choice.content, context, thought=False)):
+        yield from _leak(hit, "content", choice.content, choice.index, context)
 
 
-def thoughts(choice: Answered, scene: Scene) -> Iterator[Observation]:
+def thoughts(choice: Answered, context: LeakContext) -> Iterator[Observation]:
     """Calls in the reasoning. Whoever made a call in the end has only thought of these."""
     if choice.calls:
         return
-    for hit in _first_of_each(_told(choice.content, scene, thought=True)):
-        yield from _thought(hit, "content", choice.content, choice, scene)
+    for hit in _first_of_each(_told(choice.content, context, thought=True)):
+        yield from _thought(hit, "content", choice.content, choice, context)
     for field, text in choice.reasoning.items():
-        for hit in _first_of_each(_told(text, scene, thought=None)):
-            yield from _thought(hit, field, text, choice, scene)
+        for hit in _first_of_each(_told(text, context, thought=None)):
+            yield from _thought(hit, field, text, choice, context)
 
 
-def _leak(hit: Hit, field: str, text: str, choice: int, scene: Scene) -> Iterator[Observation]:
-    place, found, dialect = (choice, field, hit.start, hit.end), hit.mark.dialect, scene.setting.dialect.name
-    unknown = (
-        found == dialect and scene.setting.tools_known and hit.name and hit.name not in scene.setting.tools
+def _leak(hit: Hit, field: str, text: str, choice: int, context: LeakContext) -> Iterator[Observation]:
+    place, found, dialect = (
+        (choice, field, hit.start, hit.end),
+        hit.mark.dialect,
+        context.setting.dialect.name,
     )
-    why = f"the tool {hit.name} was not offered" if unknown and scene.setting.converts else scene.why
+    unknown = (
+        found == dialect
+        and context.setting.tools_known
+        and hit.name
+        and hit.name not in context.setting.tools
+    )
+    why = f"the tool {hit.name} was not offered" if unknown and context.setting.converts else context.why
     yield observation("leaked-markers", place, found=found, why=why)
-    if found != dialect and (tool := _converted(hit, text, scene)):
+    if found != dialect and (tool := _converted(hit, text, context)):
         yield observation("other-dialect", place, tool=tool, found=found, dialect=dialect)
 
 
-def _thought(hit: Hit, field: str, text: str, choice: Answered, scene: Scene) -> Iterator[Observation]:
+def _thought(
+    hit: Hit, field: str, text: str, choice: Answered, context: LeakContext
+) -> Iterator[Observation]:
     """A whole call; or half of one, if the answer has nothing else."""
     ours = hit.mark.dialect in DIALECTS
-    tool = _converted(hit, text, scene) if ours else hit.name
-    offered = hit.name in scene.setting.tools or not scene.setting.tools_known
+    tool = _converted(hit, text, context) if ours else hit.name
+    offered = hit.name in context.setting.tools or not context.setting.tools_known
     place = (choice.index, field, hit.start, hit.end)
     found = hit.mark.dialect
     if tool and (ours or offered):
@@ -208,7 +217,7 @@ def _thought(hit: Hit, field: str, text: str, choice: Answered, scene: Scene) ->
         yield observation("leaked-markers", place, found=found, why="it stands in the reasoning")
 
 
-def _converted(hit: Hit, text: str, scene: Scene) -> str | None:
+def _converted(hit: Hit, text: str, context: LeakContext) -> str | None:
     """The tool that is called if the dialect of the mark really reads the text, from the mark on."""
     if hit.mark.dialect not in DIALECTS:
         return None
@@ -216,7 +225,7 @@ def _converted(hit: Hit, text: str, scene: Scene) -> str | None:
     body = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
     tools = [
         {"function": {"name": tool.name, "parameters": tool.parameters}}
-        for tool in scene.setting.tools.values()
+        for tool in context.setting.tools.values()
     ]
     read = transform_message(body, hit.mark.dialect, tools or None, _ALL if tools else None)
     return next((call.name for choice in choices_of(read) for call in choice.calls), None)
@@ -230,36 +239,36 @@ def _first_of_each(found: Iterator[Hit]) -> Iterator[Hit]:
             yield hit
 
 
-def _told(text: str, scene: Scene, thought: bool | None) -> Iterator[Hit]:
+def _told(text: str, context: LeakContext, thought: bool | None) -> Iterator[Hit]:
     """The marks that mean something. `thought`: only those inside (or outside) of thoughts, None: any."""
-    prose = Prose(text)
+    prose = ProsePlaces(text)
     for hit in hits(text):
-        if _means_it(hit, prose, scene) and thought in (None, prose.thought(hit.start)):
+        if _means_it(hit, prose, context) and thought in (None, prose.thought(hit.start)):
             yield hit
 
 
-def _means_it(hit: Hit, prose: Prose, scene: Scene) -> bool:
-    tools = scene.setting.tools
+def _means_it(hit: Hit, prose: ProsePlaces, context: LeakContext) -> bool:
+    tools = context.setting.tools
     named, line = hit.name in tools, prose.starts_line(hit.start)
     if hit.mark.shape.needs == "name and parameter":
-        means = _has_own_parameter(hit, scene)
+        means = _has_own_parameter(hit, context)
     elif hit.mark.shape.needs == "name and line":
         means = named and line
     elif hit.mark.shape.needs == "name or line":
-        means = named or (line and not _is_example(hit, scene))
+        means = named or (line and not _is_example(hit, context))
     else:
-        means = named or not _is_example(hit, scene)
+        means = named or not _is_example(hit, context)
     return means and not prose.quoted(hit.start)
 
 
-def _is_example(hit: Hit, scene: Scene) -> bool:
+def _is_example(hit: Hit, context: LeakContext) -> bool:
     """No tool is called so, or the user has just asked what this is."""
-    return (hit.name or "").lower() in _PLACEHOLDERS or hit.mark.shape.opener in scene.asked
+    return (hit.name or "").lower() in _PLACEHOLDERS or hit.mark.shape.opener in context.asked
 
 
-def _has_own_parameter(hit: Hit, scene: Scene) -> bool:
+def _has_own_parameter(hit: Hit, context: LeakContext) -> bool:
     """Any XML has this shape: only a tool's own tag with one of its own parameters is more than that."""
-    tool = scene.setting.tools.get(hit.name or "")
+    tool = context.setting.tools.get(hit.name or "")
     if tool is None:
         return False
     return tool.knows(hit.child) if hit.child and tool.has_schema else True

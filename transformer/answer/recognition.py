@@ -45,12 +45,11 @@ def longest_beginning(model: str, starts: Mapping[str, object]) -> str | None:
 
 def openers_of(dialect: Dialect, tools: Mapping[str, Tool]) -> tuple[str, ...]:
     """The literal texts with which a call of the dialect can begin; with a newline first, only where a line
-    begins.
+    begins. Where the dialect does not say, they are the openers of its leak marks.
     """
     if dialect.openers is not None:
         return dialect.openers(tools)
-    marks = (mark for mark in dialect.leak_marks if mark.pattern.pattern.startswith(re.escape(mark.opener)))
-    return tuple(dict.fromkeys(mark.opener for mark in marks))
+    return tuple(dict.fromkeys(mark.opener for mark in dialect.leak_marks if mark.begins_with_opener))
 
 
 def _reads(dialect: Dialect, channel: str, wanted: Policy) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from transformer.answer.leaks import Scene, leaks, thoughts
+from transformer.answer.leaks import LeakContext, leaks, thoughts
 from transformer.answer.observations import Answered, Observation, choices_of, observation, text_in
 from transformer.answer.setting import Setting, make_setting
 from transformer.dialects import UNCONVERTED
@@ -38,14 +38,14 @@ def observed(
 def _look(
     choices: Iterator[Answered], setting: Setting, body: Mapping[str, Any] | None
 ) -> Iterator[Observation]:
-    scene = Scene(setting, _asked(body), _why(setting, body))
+    context = LeakContext(setting, _asked(body), _why(setting, body))
     if body is not None and not setting.tools_known:
         yield observation("nothing-offered")
     watched = body is None or setting.tools_known or _has_called(body)
     for choice in choices:
         if watched:
-            yield from leaks(choice, scene)
-            yield from thoughts(choice, scene)
+            yield from leaks(choice, context)
+            yield from thoughts(choice, context)
         yield from _end(choice, setting)
         if not setting.converts or not setting.dialect.own_json:
             yield from _calls(choice)

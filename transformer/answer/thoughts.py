@@ -65,7 +65,7 @@ class ThoughtFilter:
         if "<" not in text and not tags.inside and not tags.rest:
             machine.feed(text)  # as it is with most deltas
             return
-        machine.received += len(text)
+        machine.arrived(text)
         for part, is_tag in tags.parts(text):
             self._pass_on(machine, part, is_tag)
 
@@ -88,8 +88,7 @@ class ThoughtFilter:
         if self._tags.inside and not is_tag and machine.skips_thoughts:
             machine.pass_by(part)
             return
-        machine.received -= len(part)
-        machine.feed(part)
+        machine.feed_arrived(part)
         if is_tag:
             self._tags.inside = machine.in_thought = not self._tags.inside and not machine.is_busy
 

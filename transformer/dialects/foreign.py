@@ -1,4 +1,4 @@
-"""Ways to write calls that are recognised in a text but not read yet: their leak marks, and what teaches them.
+"""Ways to write calls that are recognised in a text but not read yet: their leak marks.
 
 That such calls reach the client as text is just as true of them. When one of them becomes a dialect, its lines
 move from here into its own file.
@@ -30,9 +30,6 @@ LEAK_MARKS: Mapping[str, tuple[LeakMark, ...]] = {
     "internlm": (leak_mark("<|action_start|>", r"<\|action_start\|>(?=\s*<\|plugin\|>)"),),
     "apertus": (leak_mark("<|tools_prefix|>", r"<\|tools_prefix\|>(?=\s*\[)"),),
 }
-
-# Words that stand only in a prompt which explains such calls.
-TAUGHT_BY: Mapping[str, tuple[str, ...]] = {}
 
 
 # -- JSON with a name and arguments, as many models write a call

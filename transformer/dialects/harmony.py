@@ -13,6 +13,7 @@ from enum import StrEnum, auto
 from transformer.parser.jsongrammar import (
     ENDS,
     ObjectCall,
+    ObjectMachine,
     argument,
     begin_arguments,
     begin_array,
@@ -28,7 +29,6 @@ from transformer.parser.jsongrammar import (
     end_string,
     has_all,
     is_no_call,
-    is_rejected,
     release_headed,
     string,
 )
@@ -45,6 +45,7 @@ from transformer.parser.machine import (
     Machine,
     Rule,
     beginnings,
+    drop_token,
     hold,
     ignore,
     prose,
@@ -54,6 +55,7 @@ from transformer.parser.machine import (
     upto,
 )
 from transformer.parser.mending import Mender
+from transformer.parser.opencall import is_rejected
 from transformer.parser.writing import json_writer, packaged_template
 from transformer.policy import USUAL, Policy
 from transformer.records import Effect
@@ -199,33 +201,28 @@ def leftover(m: Machine, rest: str) -> StrEnum:
 # -- actions
 
 
-def begin_message(m: Machine, text: str, name: str) -> None:
+def begin_message(m: ObjectMachine, text: str, name: str) -> None:
     """Headers are markup, with the whitespace before them."""
     m.settled += len(text)
     m.prose.forget()
 
 
-def end_message(m: Machine, text: str, name: str) -> None:
+def end_message(m: ObjectMachine, text: str, name: str) -> None:
     """All of the message is text, whitespace at its end included."""
     m.prose.release()
     m.settled += len(text)
 
 
-def close_call(m: Machine, text: str, name: str) -> None:
+def close_call(m: ObjectMachine, text: str, name: str) -> None:
     """The token that ends a message, right after its call."""
     m.settled += len(text)
 
 
-def drop_token(m: Machine, text: str, name: str) -> None:
-    m.found("stray-token", m.pos - len(text), m.pos, token=text)
-    m.settled += len(text)
-
-
-def think(m: Machine, text: str, name: str) -> None:
+def think(m: ObjectMachine, text: str, name: str) -> None:
     m.think(text)
 
 
-def begin_call(m: Machine, text: str, name: str) -> None:
+def begin_call(m: ObjectMachine, text: str, name: str) -> None:
     m.call = ObjectCall(m, text)
     m.call.headed = True
     m.call.name_it(m, name)

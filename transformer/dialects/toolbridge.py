@@ -20,10 +20,11 @@ from transformer.dialects.roo_xml import (
     is_tool,
     is_unknown_tool,
 )
-from transformer.dialects.roo_xml.tags import MENDING, TAG_NAME, mender
+from transformer.dialects.roo_xml.mending import MENDING, mender
+from transformer.dialects.roo_xml.tags import TAG_NAME, NamingMachine, State, Token
 from transformer.journal import Text
 from transformer.parser.leakmarks import WORD, leak_mark
-from transformer.parser.machine import Action, Machine, Rule, Rules, guard, hold, release
+from transformer.parser.machine import Action, Rule, Rules, guard, hold, release, swallow
 from transformer.parser.tagcall import TagCall, data, not_a_call
 from transformer.parser.writing import packaged_template, tag_writer
 from transformer.policy import USUAL, Policy
@@ -42,7 +43,7 @@ class Wrapping(StrEnum):
     UNWRAPPED = auto()
 
 
-S, T, W = roo_xml.State, roo_xml.Token, Wrapping
+S, T, W = State, Token, Wrapping
 
 
 def read(match: re.Match[str]) -> tuple[StrEnum, str]:
@@ -52,7 +53,7 @@ def read(match: re.Match[str]) -> tuple[StrEnum, str]:
     return token, name
 
 
-def holds(m: Machine, text: str, start: int) -> bool:
+def holds(m: NamingMachine, text: str, start: int) -> bool:
     if m.state in (W.WRAPPER, S.CALL):
         return True  # here a tag with blanks in it may begin a call as well
     begun = text[start + 1 :]
@@ -65,13 +66,13 @@ def holds(m: Machine, text: str, start: int) -> bool:
 
 
 @guard("the text is read again, and there is no later end")
-def is_last_end(m: Machine, name: str) -> bool:
+def is_last_end(m: NamingMachine, name: str) -> bool:
     return not m.examples
 
 
 @guard("the wrapper's closing tag came where the call's should have been")
-def has_unwrapped(m: Machine, name: str) -> bool:
-    call: TagCall = m.call
+def has_unwrapped(m: NamingMachine, name: str) -> bool:
+    call = m.call
     if call.pair is None:
         return False
     after = str(call.region)[call.pair :].partition(call.call_closer)[0]
@@ -81,7 +82,7 @@ def has_unwrapped(m: Machine, name: str) -> bool:
 # -- actions
 
 
-def begin_wrapper(m: Machine, text: str, name: str) -> None:
+def begin_wrapper(m: NamingMachine, text: str, name: str) -> None:
     m.call = TagCall(m, "", m.pos - len(text), live=False)
     m.call.add(text)
 
@@ -89,8 +90,8 @@ def begin_wrapper(m: Machine, text: str, name: str) -> None:
 def _inside(begin: Action) -> Action:
     """The call takes in its wrapper, so that both are markup or both are text."""
 
-    def begin_inside(m: Machine, text: str, name: str) -> None:
-        wrapper: TagCall = m.call
+    def begin_inside(m: NamingMachine, text: str, name: str) -> None:
+        wrapper = m.call
         begin(m, text, name)
         tag = m.call.raw()
         m.call.start, m.call.region, m.call.size = wrapper.start, Text(), 0
@@ -101,42 +102,36 @@ def _inside(begin: Action) -> Action:
     return begin_inside
 
 
-def swallow(m: Machine, text: str, name: str) -> None:
-    m.settled += len(text)
-    m.prose.call(m.pos)
-    m.prev = "\n"
-
-
-def maybe_unwrapped(m: Machine, text: str, name: str) -> None:
+def maybe_unwrapped(m: NamingMachine, text: str, name: str) -> None:
     """The wrapper's closing tag where the call's should have been: the end, should no later one come."""
-    call: TagCall = m.call
+    call = m.call
     call.pair = call.end
     call.add(text)
 
 
-def complete_at_wrapper(m: Machine, text: str, name: str) -> None:
-    call: TagCall = m.call
+def complete_at_wrapper(m: NamingMachine, text: str, name: str) -> None:
+    call = m.call
     blanks = len(call.raw()) - len(call.raw().rstrip()) if not text else 0
     m.found("repaired-call", call.start, m.pos - blanks, tool=call.name, closing=call.call_closer)
     roo_xml.complete_call(m, text, name)
 
 
-def read_from_wrapper(m: Machine, text: str, name: str) -> None:
+def read_from_wrapper(m: NamingMachine, text: str, name: str) -> None:
     """The answer is over without a later end. From there the text is read again."""
-    call: TagCall = m.call
+    call = m.call
     assert call.pair is not None
     start = call.region_start + call.pair
     m.examples = False
     m.again(start, call.cut_back(call.pair))
 
 
-def wrapper_in_value(m: Machine, text: str, name: str) -> None:
+def wrapper_in_value(m: NamingMachine, text: str, name: str) -> None:
     """Data; but a tag of this very call after it begins an example, as on a line of its own."""
     data(m, text, name)
     m.prev = "\n"
 
 
-def tell_attributes(m: Machine, text: str, name: str) -> None:
+def tell_attributes(m: NamingMachine, text: str, name: str) -> None:
     m.call.release(m)
     roo_xml.tell_attributes(m, text, name)
 

@@ -10,9 +10,8 @@ mending        edits that may make a call of a broken one; of tags: tagmending, 
 markers        a marker as a pattern, whole and while it arrives
 leakmarks      shapes by which a dialect's calls are recognised in plain text
 
-Three grammars are whole tables; a dialect of one of them is only a spelling:
+Two grammars are whole tables; a dialect of one of them is only a spelling:
 
 taggrammar     wrapped calls of tags, spelled by tagspelling; functiontags and invoketags are two families
 jsongrammar    calls that are JSON, between markers or without: jsonspelling
-pythongrammar  calls as Python writes them: pythonspelling
 """

@@ -8,7 +8,7 @@ import orjson
 
 from transformer.journal import Text
 from transformer.jsonscan import missing_end
-from transformer.parser.machine import Machine, size_of
+from transformer.parser.machine import Machine, guard, size_of
 from transformer.parser.opencall import OpenCall
 from transformer.parser.output import Arguments, Complete
 from transformer.values.schema import Tool
@@ -91,7 +91,6 @@ class JsonCall(OpenCall):
         self.settled = settled
 
     def _begin(self, m: Machine) -> None:
-        m.section = None
         self.announce(m, self.named_until())
         self.text = Text()
         self.flows = self.live and not self.keep and not self.dropped
@@ -149,6 +148,18 @@ class JsonCall(OpenCall):
         twin.text, twin.header = self.text.clone(), self.header.clone()
         twin.args, twin.space = self.args.clone(), self.space.clone()
         return twin
+
+
+class JsonMachine(Machine):
+    """A machine that has such a call open."""
+
+    __slots__ = ()
+    call: JsonCall
+
+
+@guard("the policy repairs, and the JSON can be closed with every required argument in it")
+def is_repairable(m: JsonMachine, name: str) -> bool:
+    return m.call.missing_end(m) is not None
 
 
 def fitting_tools(args: str, tools: Mapping[str, Tool]) -> list[str]:

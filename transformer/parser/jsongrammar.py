@@ -19,7 +19,7 @@ from typing import Any
 
 from transformer.journal import Text
 from transformer.jsonscan import JsonScanner
-from transformer.parser.jsoncall import JsonCall
+from transformer.parser.jsoncall import JsonCall, JsonMachine, is_repairable
 from transformer.parser.jsonspelling import (
     NAME_KEYS,
     OTHER_KEYS,
@@ -47,6 +47,7 @@ from transformer.parser.machine import (
     then,
 )
 from transformer.parser.mending import is_object, mended_json
+from transformer.parser.opencall import is_rejected, is_streamed
 from transformer.records import Effect
 
 S, T, E = State, Token, Effect
@@ -112,193 +113,185 @@ class ObjectCall(JsonCall):
         return twin
 
 
+class ObjectMachine(JsonMachine):
+    """A machine that has such a call open."""
+
+    __slots__ = ()
+    call: ObjectCall
+
+
 # -- guards
 
 
 @guard("the markers are tokens that nobody types")
-def is_special(m: Machine, name: str) -> bool:
+def is_special(m: ObjectMachine, name: str) -> bool:
     return spelling_of(m).special
 
 
 @guard("it stands at the start of a line, outside of code, and objects need no marker here")
-def can_be_bare(m: Machine, name: str) -> bool:
+def can_be_bare(m: ObjectMachine, name: str) -> bool:
     return m.line and not m.markdown.fenced and spelling_of(m).bare
 
 
 @guard("a marker stands before the object")
-def is_marked(m: Machine, name: str) -> bool:
+def is_marked(m: ObjectMachine, name: str) -> bool:
     return m.wrapped
 
 
 @guard("the name and the arguments are complete")
-def has_all(m: Machine, name: str) -> bool:
+def has_all(m: ObjectMachine, name: str) -> bool:
     return bool(m.call.name and m.call.ended)
 
 
 @guard("the name and the arguments are complete, and the policy wants the call")
-def is_whole_call(m: Machine, name: str) -> bool:
-    call: ObjectCall = m.call
+def is_whole_call(m: ObjectMachine, name: str) -> bool:
+    call = m.call
     return has_all.holds(m, name) and not m.choice.rejects(call.name)
 
 
 @guard("no marker stands before the object, and it is not a key of a call")
-def is_foreign_key(m: Machine, name: str) -> bool:
+def is_foreign_key(m: ObjectMachine, name: str) -> bool:
     known = (*NAME_KEYS, *OTHER_KEYS, *spelling_of(m).keys)
     return m.call.bare and name not in known and not has_all.holds(m, name)
 
 
 @guard("it is the key of the name, for the first time")
-def is_name_key(m: Machine, name: str) -> bool:
+def is_name_key(m: ObjectMachine, name: str) -> bool:
     return name in NAME_KEYS and not m.call.name
 
 
 @guard("it is the key of the arguments, for the first time")
-def is_arguments_key(m: Machine, name: str) -> bool:
+def is_arguments_key(m: ObjectMachine, name: str) -> bool:
     return name in spelling_of(m).keys and not m.call.ended
 
 
 @guard("it is the key of the arguments once more")
-def is_repeated_key(m: Machine, name: str) -> bool:
+def is_repeated_key(m: ObjectMachine, name: str) -> bool:
     return name in spelling_of(m).keys
 
 
 @guard("no marker stands before the object, and no such tool was offered")
-def is_foreign_name(m: Machine, name: str) -> bool:
+def is_foreign_name(m: ObjectMachine, name: str) -> bool:
     return m.call.bare and m.choice.tools_known and m.tool(name) is None
 
 
 @guard("it is empty")
-def is_empty(m: Machine, name: str) -> bool:
+def is_empty(m: ObjectMachine, name: str) -> bool:
     return not name
 
 
 @guard("it names no tool, or has neither a marker nor arguments")
-def is_no_call(m: Machine, name: str) -> bool:
-    call: ObjectCall = m.call
+def is_no_call(m: ObjectMachine, name: str) -> bool:
+    call = m.call
     return not call.name or (call.bare and call.args_start < 0)
 
 
-@guard("its tool was not offered, and the policy wants such a call as text")
-def is_rejected(m: Machine, name: str) -> bool:
-    return m.choice.rejects(m.call.name)
-
-
 @guard("the policy repairs, and its arguments are nearly JSON")
-def is_mendable(m: Machine, name: str) -> bool:
-    call: ObjectCall = m.call
+def is_mendable(m: ObjectMachine, name: str) -> bool:
+    call = m.call
     return call.mended() is not None
 
 
 @guard("the name stands before the arguments, without an object around both")
-def is_headed(m: Machine, name: str) -> bool:
+def is_headed(m: ObjectMachine, name: str) -> bool:
     return bool(m.call.headed)
 
 
 @guard("a string can begin here")
-def can_begin_string(m: Machine, name: str) -> bool:
+def can_begin_string(m: ObjectMachine, name: str) -> bool:
     return m.call.sign in ("{", "[", ",", ":")
 
 
 @guard("it closes the arguments of a call that stays text, because its tool was not offered")
-def closes_rejected(m: Machine, name: str) -> bool:
-    call: ObjectCall = m.call
+def closes_rejected(m: ObjectMachine, name: str) -> bool:
+    call = m.call
     return closes_call.holds(m, name) and m.choice.rejects(call.name)
 
 
 @guard("it closes arguments that are nearly JSON, there is no object around them, and the policy repairs")
-def closes_mendable(m: Machine, name: str) -> bool:
-    call: ObjectCall = m.call
+def closes_mendable(m: ObjectMachine, name: str) -> bool:
+    call = m.call
     return closes_call.holds(m, name) and call.mended(name) is not None
 
 
 @guard("it closes the arguments, and there is no object around them")
-def closes_call(m: Machine, name: str) -> bool:
-    call: ObjectCall = m.call
+def closes_call(m: ObjectMachine, name: str) -> bool:
+    call = m.call
     return call.headed and call.brackets.depth <= 1
 
 
 @guard("it closes the arguments")
-def closes_arguments(m: Machine, name: str) -> bool:
-    return bool(m.call.brackets.depth <= 1)
+def closes_arguments(m: ObjectMachine, name: str) -> bool:
+    return m.call.brackets.depth <= 1
 
 
 @guard("it is all there is of the arguments")
-def is_whole_value(m: Machine, name: str) -> bool:
-    return bool(m.call.brackets.depth == 0)
+def is_whole_value(m: ObjectMachine, name: str) -> bool:
+    return m.call.brackets.depth == 0
 
 
 @guard("it is inside a bracket of the member")
-def is_in_member(m: Machine, name: str) -> bool:
-    return bool(m.call.brackets.depth > 0)
+def is_in_member(m: ObjectMachine, name: str) -> bool:
+    return m.call.brackets.depth > 0
 
 
 @guard("it is not inside a bracket of the member")
-def ends_member(m: Machine, name: str) -> bool:
-    return bool(m.call.brackets.depth == 0)
-
-
-@guard("the policy repairs, and the JSON can be closed with every required argument in it")
-def is_repairable(m: Machine, name: str) -> bool:
-    return m.call.missing_end(m) is not None
-
-
-@guard("the client has a part of it")
-def is_streamed(m: Machine, name: str) -> bool:
-    return bool(m.call.begun)
+def ends_member(m: ObjectMachine, name: str) -> bool:
+    return m.call.brackets.depth == 0
 
 
 # -- actions: a call begins, or does not
 
 
-def begin_call(m: Machine, text: str, name: str) -> None:
+def begin_call(m: ObjectMachine, text: str, name: str) -> None:
     m.wrapped = True
     m.call = ObjectCall(m, text)
 
 
-def begin_bare(m: Machine, text: str, name: str) -> None:
+def begin_bare(m: ObjectMachine, text: str, name: str) -> None:
     m.wrapped = False
     m.call = ObjectCall(m, text, bare=True)
 
 
-def begin_further(m: Machine, text: str, name: str) -> None:
+def begin_further(m: ObjectMachine, text: str, name: str) -> None:
     """A further object after the same marker, if there was one."""
     m.call = ObjectCall(m, text, bare=not m.wrapped)
 
 
-def not_a_call(m: Machine, text: str, name: str) -> None:
+def not_a_call(m: ObjectMachine, text: str, name: str) -> None:
     """A marker merely named in prose, or JSON that is not a call."""
     m.wrapped = False
     stay_text(m, text, name)
 
 
-def stay_text(m: Machine, text: str, name: str) -> None:
+def stay_text(m: ObjectMachine, text: str, name: str) -> None:
     m.call.release(m)
     m.say(text)
 
 
-def malformed(m: Machine, text: str, name: str) -> None:
+def malformed(m: ObjectMachine, text: str, name: str) -> None:
     """Something else stands where JSON should."""
     if m.call.name:
         _tell_malformed(m, m.pos - len(text.lstrip()), "it is not JSON")
     not_a_call(m, text, name)
 
 
-def unnamed(m: Machine, text: str, name: str) -> None:
+def unnamed(m: ObjectMachine, text: str, name: str) -> None:
     """All of the object is there, but there is no call in it."""
     if m.call.args_start >= 0:
         _tell_malformed(m, m.pos, "it names no tool")
     stay_text(m, text, name)
 
 
-def _tell_malformed(m: Machine, end: int, reason: str) -> None:
+def _tell_malformed(m: ObjectMachine, end: int, reason: str) -> None:
     m.found("malformed-call", m.call.start, end, tool=m.call.name or "a tool", reason=reason)
 
 
 # -- actions: its members
 
 
-def name_header(m: Machine, text: str, name: str) -> None:
-    call: ObjectCall = m.call
+def name_header(m: ObjectMachine, text: str, name: str) -> None:
+    call = m.call
     header = spelling_of(m).header
     found = re.match(header.pattern, text) if header is not None else None
     call.id = (found.groupdict().get("id") if found is not None else None) or ""
@@ -306,75 +299,75 @@ def name_header(m: Machine, text: str, name: str) -> None:
     name_call(m, text, name)
 
 
-def name_call(m: Machine, text: str, name: str) -> None:
+def name_call(m: ObjectMachine, text: str, name: str) -> None:
     m.call.add(text)
     m.call.name_it(m, name)
 
 
-def begin_member(m: Machine, text: str, name: str) -> None:
+def begin_member(m: ObjectMachine, text: str, name: str) -> None:
     m.call.add(text)
     m.call.brackets = JsonScanner()
 
 
-def skip_repeated(m: Machine, text: str, name: str) -> None:
+def skip_repeated(m: ObjectMachine, text: str, name: str) -> None:
     m.found("duplicate-parameter", m.pos - len(text), m.pos, parameter=name)
     begin_member(m, text, name)
 
 
-def member_bracket(m: Machine, text: str, name: str) -> None:
+def member_bracket(m: ObjectMachine, text: str, name: str) -> None:
     m.call.add(text)
     m.call.brackets.feed(text)
 
 
-def begin_arguments(m: Machine, text: str, name: str) -> None:
+def begin_arguments(m: ObjectMachine, text: str, name: str) -> None:
     m.call.brackets = JsonScanner()
     bracket(m, text, name)
 
 
-def begin_array(m: Machine, text: str, name: str) -> None:
+def begin_array(m: ObjectMachine, text: str, name: str) -> None:
     m.call.live = False
     begin_arguments(m, text, name)
 
 
-def begin_scalar(m: Machine, text: str, name: str) -> None:
+def begin_scalar(m: ObjectMachine, text: str, name: str) -> None:
     """Arguments that are not an object wait for their end: it may be that there are none."""
     m.call.live = False
     m.call.brackets = JsonScanner()
     argument(m, text, name)
 
 
-def argument(m: Machine, text: str, name: str) -> None:
-    call: ObjectCall = m.call
+def argument(m: ObjectMachine, text: str, name: str) -> None:
+    call = m.call
     call.sign = text.rstrip()[-1:] or call.sign
     call.argument(m, text)
 
 
-def bracket(m: Machine, text: str, name: str) -> None:
+def bracket(m: ObjectMachine, text: str, name: str) -> None:
     m.call.brackets.feed(text)
     argument(m, text, name)
 
 
-def end_arguments(m: Machine, text: str, name: str) -> None:
+def end_arguments(m: ObjectMachine, text: str, name: str) -> None:
     bracket(m, text, name)
     m.call.ended = True
 
 
-def string(m: Machine, text: str, name: str) -> None:
+def string(m: ObjectMachine, text: str, name: str) -> None:
     """Inside a string whitespace counts, and nothing is held back."""
     m.call.pass_on(m, text)
 
 
-def end_string(m: Machine, text: str, name: str) -> None:
+def end_string(m: ObjectMachine, text: str, name: str) -> None:
     m.call.sign = text
     m.call.pass_on(m, text)
 
 
-def end_whole_string(m: Machine, text: str, name: str) -> None:
+def end_whole_string(m: ObjectMachine, text: str, name: str) -> None:
     end_string(m, text, name)
     m.call.ended = True
 
 
-def end_scalar(m: Machine, text: str, name: str) -> None:
+def end_scalar(m: ObjectMachine, text: str, name: str) -> None:
     m.call.add(text)
     m.call.ended = True
 
@@ -382,47 +375,47 @@ def end_scalar(m: Machine, text: str, name: str) -> None:
 # -- actions: it ends
 
 
-def complete_call(m: Machine, text: str, name: str) -> None:
+def complete_call(m: ObjectMachine, text: str, name: str) -> None:
     m.call.add(text)
     m.call.deliver(m, m.pos, complete=True)
 
 
-def complete_headed(m: Machine, text: str, name: str) -> None:
+def complete_headed(m: ObjectMachine, text: str, name: str) -> None:
     bracket(m, text, name)
     m.call.deliver(m, m.pos, complete=True)
 
 
-def release_headed(m: Machine, text: str, name: str) -> None:
+def release_headed(m: ObjectMachine, text: str, name: str) -> None:
     """The bracket belongs to the arguments."""
     bracket(m, text, name)
     m.call.release(m)
 
 
-def complete_empty(m: Machine, text: str, name: str) -> None:
+def complete_empty(m: ObjectMachine, text: str, name: str) -> None:
     m.call.deliver(m, m.pos - len(text), complete=True)
 
 
-def complete_unended(m: Machine, text: str, name: str) -> None:
+def complete_unended(m: ObjectMachine, text: str, name: str) -> None:
     """The end of its JSON is missing; the token after it cannot be part of that."""
-    call: ObjectCall = m.call
+    call = m.call
     end = m.pos - len(text.lstrip())
     m.found("repaired-call", call.start, end, tool=call.name, closing="}")
     call.deliver(m, end, complete=True)
 
 
-def repair(m: Machine, text: str, name: str) -> None:
+def repair(m: ObjectMachine, text: str, name: str) -> None:
     m.call.repair(m, "}")
 
 
-def close_cut(m: Machine, text: str, name: str) -> None:
+def close_cut(m: ObjectMachine, text: str, name: str) -> None:
     """The answer ended inside the arguments: the call is closed as it is."""
-    call: ObjectCall = m.call
+    call = m.call
     m.found("truncated-call", call.start, m.pos, tool=call.name, fate="it was closed as it is")
     call.deliver(m, m.pos, complete=False)
 
 
-def give_up(m: Machine, text: str, name: str) -> None:
-    call: ObjectCall = m.call
+def give_up(m: ObjectMachine, text: str, name: str) -> None:
+    call = m.call
     if call.name or call.args_start >= 0:
         fate = "it went to the client as text"
         m.found("truncated-call", call.start, m.pos, tool=call.name or "a tool", fate=fate)
@@ -432,7 +425,7 @@ def give_up(m: Machine, text: str, name: str) -> None:
 # -- actions: around it
 
 
-def bare_text_after(m: Machine, text: str, name: str) -> None:
+def bare_text_after(m: ObjectMachine, text: str, name: str) -> None:
     """Whitespace before it was part of the call that has just ended."""
     m.prev = text[-1]
     text_after(m, text.lstrip(), name)

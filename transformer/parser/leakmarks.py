@@ -33,6 +33,11 @@ class LeakMark:
     written: str
     needs: Needs
 
+    @property
+    def begins_with_opener(self) -> bool:
+        """What has this shape begins with the opener, letter by letter: nothing stands before it."""
+        return self.written.startswith(re.escape(self.opener))
+
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         return re.compile(self.written)

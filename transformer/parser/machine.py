@@ -57,15 +57,16 @@ class Guard(NamedTuple):
     """A condition of a rule: what it says, and whether it holds for the token with this name."""
 
     words: str
-    holds: Callable[[Machine, str], bool]
+    holds: Callable[[Any, str], bool]
 
 
-def guard(words: str) -> Callable[[Callable[[Machine, str], bool]], Guard]:
+def guard(words: str) -> Callable[[Callable[[Any, str], bool]], Guard]:
     """Make a guard of a function; the words complete "if …"."""
     return lambda holds: Guard(words, holds)
 
 
-Action: TypeAlias = "Callable[[Machine, str, str], None]"
+# A guard or an action may name a kind of machine, which says what call is open where its rule stands.
+Action: TypeAlias = Callable[[Any, str, str], None]
 
 
 class Rule(NamedTuple):
@@ -98,8 +99,8 @@ Block: TypeAlias = Mapping[Tokens, Rule | Sequence[Rule]]
 def table(tokens: Sequence[StrEnum], blocks: Mapping[StrEnum, tuple[Block, Rule | None]]) -> Table:
     """Spell out `state -> ({token or tokens: rule or rules}, rule for all others)` for every pair.
 
-    Where the last of several rules has a guard, the rule for all others follows it. A block that leaves a
-    pair undecided, or decides one twice, is a mistake in the dialect and stops the import.
+    Where the last of several rules has a guard, the rule for all others follows it. A block that decides a
+    pair twice is a mistake and stops the import; so does one that leaves a pair undecided, in `Dialect`.
     """
     spelled: dict[tuple[StrEnum, StrEnum], Rules] = {}
     for state, (block, otherwise) in blocks.items():
@@ -113,14 +114,20 @@ def table(tokens: Sequence[StrEnum], blocks: Mapping[StrEnum, tuple[Block, Rule 
                 decided[token] = rules if rules[-1].when is None else (*rules, *rest)
         for token in tokens:
             found = decided.get(token, rest)
-            if not found or found[-1].when is not None:
-                raise ValueError(f"{state} does not decide {token}")
-            if any(rule.when is None for rule in found[:-1]):
-                raise ValueError(f"{state} never comes to the last rule for {token}")
-            if len({rule.why for rule in found}) < len(found):
-                raise ValueError(f"{state} gives the same reason for two rules of {token}")
-            spelled[state, token] = found
+            if found:
+                spelled[state, token] = found
     return spelled
+
+
+def _mistake(states: Sequence[StrEnum], found: Rules) -> str:
+    """What is wrong with the entry of a pair; empty if it decides what happens."""
+    if not found or found[-1].when is not None:
+        return "does not decide {}"
+    if any(rule.when is None for rule in found[:-1]):
+        return "never comes to the last rule for {}"
+    if len({rule.why for rule in found}) < len(found):
+        return "gives the same reason for two rules of {}"
+    return "" if all(rule.to in states for rule in found) else "leads to an unknown state by {}"
 
 
 # -- text -> tokens
@@ -200,6 +207,12 @@ def always(m: Machine, text: str, start: int) -> bool:
     return True
 
 
+class Memory(Protocol):
+    """What a dialect remembers of a channel beside the open call."""
+
+    def clone(self) -> Memory: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Dialect:
     """One way to write calls as text: its table, how its text becomes tokens, and all that is said of it.
@@ -221,12 +234,14 @@ class Dialect:
     states_in_words: Mapping[Any, str]
     tokens_in_words: Mapping[Any, str]
     waits_for: Mapping[Any, str] = field(default_factory=dict)
-    holds: Callable[[Machine, str, int], bool] = always
+    holds: Callable[[Any, str, int], bool] = always
     leftover: Callable[[Machine, str], StrEnum] | None = None  # a beginning of a token at the end
+    memory: Callable[[], Memory] | None = None  # what its table needs to know of the text before
     converts: bool = True  # False: the answer's bytes go on as they come
     has_thoughts: bool = False  # its table knows <think> itself
     chooses: bool = False  # it only looks for the dialect that the answer really speaks
-    openers: Callable[[Mapping[str, Tool]], tuple[str, ...]] | None = None  # literal beginnings of a call
+    # literal beginnings of a call; None: those of its leak marks
+    openers: Callable[[Mapping[str, Tool]], tuple[str, ...]] | None = None
     # what shows that a text is a call of this dialect
     proof: Effect = Effect.OPENS_VALUE | Effect.ARGUMENT | Effect.COMPLETES
     fenced: bool = False  # where a call stands in Markdown makes a difference
@@ -243,6 +258,16 @@ class Dialect:
     leak_marks: tuple[LeakMark, ...] = ()
     mender: Mender | None = None
     models: tuple[str, ...] = ()  # beginnings of the names of models that speak it, in lower case
+
+    def __post_init__(self) -> None:
+        """A table with a hole is a mistake in the dialect and stops the import, however it was made."""
+        for state in self.states:
+            if state not in self.lexicons:
+                raise ValueError(f"{self.name}: {state} has no lexicon")
+            for token in self.tokens:
+                mistake = _mistake(self.states, self.transitions.get((state, token), ()))
+                if mistake:
+                    raise ValueError(f"{self.name}: {state} {mistake.format(token)}")
 
     @property
     def initial(self) -> StrEnum:
@@ -338,6 +363,22 @@ class Host(Protocol):
     ) -> tuple[int, str] | None: ...
 
 
+class Call(Protocol):
+    """What a machine needs to know of the open call, which is of the dialect's own kind."""
+
+    index: int
+    name: str
+    size: int  # bytes of its text
+    begun: bool  # the client knows of it
+    dropped: bool  # the policy keeps it from the client
+    key: str  # the parameter whose value is being read, where they are read one by one
+
+    def add(self, text: str) -> None: ...
+    def release(self, m: Machine) -> None: ...
+    def overflow(self, m: Machine) -> None: ...
+    def clone(self) -> Call: ...
+
+
 class Machine:
     """Feed it a channel's text in any pieces; what the client gets stands in `out`.
 
@@ -347,10 +388,10 @@ class Machine:
     """
 
     __slots__ = (
-        "_again", "_at", "_compiled", "_journal", "_lexicon", "_limit", "_loop", "_rest", "_rules", "_space",
-        "_starts", "_steady", "_text", "call", "channel", "choice", "dialect", "examples", "in_thought",
-        "line", "markdown", "named", "offered_until", "out", "pos", "prev", "prose", "received", "section",
-        "settled", "state", "wrapped",
+        "_again", "_at", "_compiled", "_journal", "_lexicon", "_limit", "_loop", "_memories", "_rest",
+        "_rules", "_space", "_starts", "_steady", "_text", "call", "channel", "choice", "dialect", "examples",
+        "in_thought", "line", "markdown", "memory", "out", "pos", "prev", "prose", "received", "settled",
+        "state", "wrapped",
     )  # fmt: skip
 
     def __init__(self, dialect: Dialect, choice: Host, channel: str) -> None:
@@ -364,13 +405,11 @@ class Machine:
         self._text, self._space = dialect.text, dialect.space
         self._journal = choice.journal
         self._limit = choice.policy.max_call_bytes or 0
-        self.call: Any = None  # the open call, of the dialect's own kind
+        self.call: Call | None = None  # the open call
         self.wrapped = False  # inside the dialect's wrapper around calls
-        self.section: tuple[int, int] | None = None  # a section's first token, while it has no call
         self.examples = True  # nested examples are honoured
-        self.offered_until = 0  # up to here only offered tools count
-        # Tools whose tag stayed text: where, and alone on its line.
-        self.named: dict[str, tuple[int, bool]] = {}
+        self._memories: dict[Callable[[], Memory], Memory] = {}
+        self.memory = self._remembered(dialect)
         self.in_thought = False  # what comes now is a thought, where somebody looks for these
         self.line = True  # the token that is being decided stands at the start of a line
         self._again: tuple[int, str] | None = None
@@ -418,8 +457,17 @@ class Machine:
             self.markdown.feed(text)
         self.prose.flowed(len(text))
 
+    def arrived(self, text: str) -> None:
+        """Text came that somebody looks at first: it is held until `feed_arrived` or `pass_by` brings it."""
+        self.received += len(text)
+
+    def feed_arrived(self, part: str) -> None:
+        """A part of the text that arrived is to be read; `feed` counts it once more."""
+        self.received -= len(part)
+        self.feed(part)
+
     def pass_by(self, text: str) -> None:
-        """Text that nothing is to be read in; no call is open."""
+        """A part of the text that arrived, in which nothing is to be read; no call is open."""
         self.pos += len(text)
         self.prev = text[-1]
         self.say(text)
@@ -569,6 +617,7 @@ class Machine:
     def _overflow(self, token: StrEnum, text: str) -> None:
         """The open call is too long: out of any state to the first one. `text` is the last that it has."""
         state, call = self.state, self.call
+        assert call is not None
         if text:
             self.pos += len(text)
             call.add(text)
@@ -650,6 +699,7 @@ class Machine:
     def become(self, dialect: Dialect, state: StrEnum | None = None) -> None:
         """From here on the text is read as another dialect, from its first state or from this one."""
         before = self.state
+        self.memory = self._remembered(dialect)
         self.dialect = dialect
         self._compiled = dialect.compiled
         self._text, self._space = dialect.text, dialect.space
@@ -658,6 +708,14 @@ class Machine:
         self._enter(dialect.initial if state is None else state)
         if self._journal.all:
             self._record(OTHER_DIALECT, before, self._text, "")
+
+    def _remembered(self, dialect: Dialect) -> Memory | None:
+        """What it remembers is kept while another one reads: it may come back."""
+        if dialect.memory is None:
+            return None
+        if dialect.memory not in self._memories:
+            self._memories[dialect.memory] = dialect.memory()
+        return self._memories[dialect.memory]
 
     def restart(self) -> None:
         """Back to the first state, whatever the table says; the open call is settled."""
@@ -680,7 +738,8 @@ class Machine:
         twin.out = self.out.copy()
         twin.prose = self.prose.clone(twin.out, twin._dropped)
         twin.markdown = self.markdown.clone()
-        twin.named = self.named.copy()
+        twin._memories = {kind: memory.clone() for kind, memory in self._memories.items()}
+        twin.memory = twin._remembered(twin.dialect)
         twin.call = None if self.call is None else self.call.clone()
         return twin
 
@@ -688,6 +747,13 @@ class Machine:
 # What the policy keeps from a client that may have no such call, and what it drops after a call.
 _OF_A_CALL = Effect.ARGUMENT | Effect.COMPLETES | Effect.CUTS
 _AS_TEXT = Effect.PROSE | Effect.GIVES_UP
+
+
+class InCall(Machine):
+    """A machine for a rule inside a call. Grammars have kinds of their own; none is ever made."""
+
+    __slots__ = ()
+    call: Call
 
 
 def size_of(text: str) -> int:
@@ -709,11 +775,11 @@ def prose(m: Machine, text: str, name: str) -> None:
     m.say_at(m.pos - len(text), text)  # as `say`, spelled out: it runs for every delta of prose
 
 
-def hold(m: Machine, text: str, name: str) -> None:
+def hold(m: InCall, text: str, name: str) -> None:
     m.call.add(text)
 
 
-def release(m: Machine, text: str, name: str) -> None:
+def release(m: InCall, text: str, name: str) -> None:
     """What looked like a call is text; the token itself is not part of it."""
     m.call.release(m)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transformer.parser.machine import Machine
+from transformer.parser.machine import InCall, Machine, guard
 from transformer.parser.output import Begin
 
 
@@ -51,6 +51,10 @@ class OpenCall:
         m.prose.call(end)
         m.call = None
 
+    def forget(self, m: Machine) -> None:
+        """It was none, and what becomes of its text is for somebody else to say."""
+        m.call = None
+
     def tell_dropped(self, m: Machine, end: int) -> None:
         """A call that the client does not get is named; one that was refused has been."""
         if self.dropped and not m.choice.refuses(self.name):
@@ -76,6 +80,9 @@ class OpenCall:
     def flush(self, m: Machine) -> None:
         """What was read of the arguments leaves, as far as it is certain."""
 
+    def clone(self) -> OpenCall:
+        raise NotImplementedError
+
     def copied(self) -> OpenCall:
         """A copy that shares its parts; the grammars copy theirs."""
         twin = type(self).__new__(type(self))
@@ -83,3 +90,16 @@ class OpenCall:
             for slot in getattr(kind, "__slots__", ()):
                 setattr(twin, slot, getattr(self, slot))
         return twin
+
+
+# -- guards of any call
+
+
+@guard("the client has a part of the call")
+def is_streamed(m: InCall, name: str) -> bool:
+    return m.call.begun
+
+
+@guard("its tool was not offered, and the policy wants such a call as text")
+def is_rejected(m: InCall, name: str) -> bool:
+    return m.choice.rejects(m.call.name)

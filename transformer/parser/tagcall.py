@@ -402,25 +402,27 @@ class TagCall(OpenCall):
         return twin
 
 
+class TagMachine(Machine):
+    """A machine that has such a call open."""
+
+    __slots__ = ()
+    call: TagCall
+
+
 # -- guards
 
 
-@guard("the client has a part of the call")
-def is_streamed(m: Machine, name: str) -> bool:
-    return bool(m.call.begun)
-
-
 @guard("an example in the value has an end of the value in it")
-def has_pair(m: Machine, name: str) -> bool:
+def has_pair(m: TagMachine, name: str) -> bool:
     return m.call.pair is not None
 
 
 @guard("an example inside the example is open")
-def in_inner_example(m: Machine, name: str) -> bool:
-    return bool(m.call.depth > 1)
+def in_inner_example(m: TagMachine, name: str) -> bool:
+    return m.call.depth > 1
 
 
-def may_repair(m: Machine, key: str) -> bool:
+def may_repair(m: TagMachine, key: str) -> bool:
     """The policy wants repairs, and the schema knows the parameter that is to be repaired."""
     tool = m.call.tool
     return m.choice.policy.malformed == "repair" and tool is not None and tool.knows(key)
@@ -429,29 +431,29 @@ def may_repair(m: Machine, key: str) -> bool:
 # -- actions
 
 
-def not_a_call(m: Machine, text: str, name: str) -> None:
+def not_a_call(m: TagMachine, text: str, name: str) -> None:
     m.call.release(m)
     m.say(text)
 
 
-def complete_call(m: Machine, text: str, name: str) -> None:
+def complete_call(m: TagMachine, text: str, name: str) -> None:
     """The call's closing tag: whatever follows it, the call is complete."""
-    call: TagCall = m.call
+    call = m.call
     if call.key:
         end_value(m)
     call.add(text)
     call.deliver(m, m.pos)
 
 
-def open_parameter(m: Machine, text: str, name: str) -> None:
+def open_parameter(m: TagMachine, text: str, name: str) -> None:
     m.call.add(text)
     m.call.open(m, name)
     m.call.key_start = m.pos - len(text)
 
 
-def end_value(m: Machine) -> str:
+def end_value(m: TagMachine) -> str:
     """The value ended where it could, and with it those that began in it; returns what follows it."""
-    call: TagCall = m.call
+    call = m.call
     splits, start = call.splits, call.region_start
     if not splits:
         return call.commit(m, call.end)
@@ -465,13 +467,13 @@ def end_value(m: Machine) -> str:
     return region[call.end :]
 
 
-def tell_repaired(m: Machine, key: str, start: int, end: int) -> None:
+def tell_repaired(m: TagMachine, key: str, start: int, end: int) -> None:
     """The value from `start` to `end` lacks its closing tag."""
     m.found("repaired-parameter", start, end, parameter=key, closing=m.call.closing_tag)
 
 
-def data(m: Machine, text: str, name: str) -> None:
-    call: TagCall = m.call
+def data(m: TagMachine, text: str, name: str) -> None:
+    call = m.call
     call.end = -1
     # TagCall.add, spelled out: it runs for every delta of a long value.
     call.region.append(text)
@@ -480,53 +482,53 @@ def data(m: Machine, text: str, name: str) -> None:
         call.stream_text(m, text)
 
 
-def maybe_end(m: Machine, text: str, name: str) -> None:
+def maybe_end(m: TagMachine, text: str, name: str) -> None:
     """The value ends here, if structure follows."""
     m.call.end = m.call.region.size
     m.call.close_size = len(text)
     m.call.add(text)
 
 
-def open_example(m: Machine, text: str, name: str) -> None:
-    call: TagCall = m.call
+def open_example(m: TagMachine, text: str, name: str) -> None:
+    call = m.call
     call.end = -1
     call.depth += 1
     call.add(text)
 
 
-def close_example(m: Machine, text: str, name: str) -> None:
-    call: TagCall = m.call
+def close_example(m: TagMachine, text: str, name: str) -> None:
+    call = m.call
     call.depth -= 1
     call.add(text)
 
 
-def close_in_example(m: Machine, text: str, name: str) -> None:
+def close_in_example(m: TagMachine, text: str, name: str) -> None:
     """Inside an example the closing tag of the open value is data, but it is remembered."""
-    call: TagCall = m.call
+    call = m.call
     call.end = call.region.size if name in ("", call.key) else -1
     call.add(text)
 
 
-def remember_end(m: Machine, text: str, name: str) -> None:
+def remember_end(m: TagMachine, text: str, name: str) -> None:
     """Structure follows it, still inside the example: the end after all, should no other come."""
-    call: TagCall = m.call
+    call = m.call
     if call.pair is None and call.end >= 0:
         call.pair = call.end
     call.add(text)
 
 
-def close_example_at_end(m: Machine, text: str, name: str) -> None:
+def close_example_at_end(m: TagMachine, text: str, name: str) -> None:
     remember_end(m, text, name)
     m.call.depth -= 1
 
 
-def read_from_pair(m: Machine, text: str, name: str) -> None:
+def read_from_pair(m: TagMachine, text: str, name: str) -> None:
     """The answer is over and the example never closed: the first end inside it was the end.
 
     From there the text is read again, and this time no example is honoured: it would only wait
     again for an end that cannot come.
     """
-    call: TagCall = m.call
+    call = m.call
     assert call.pair is not None
     start = call.region_start + call.pair
     m.found("ambiguous-end", start, m.pos, parameter=call.key, tool=call.name)
@@ -534,23 +536,23 @@ def read_from_pair(m: Machine, text: str, name: str) -> None:
     m.again(start, call.cut_back(call.pair))
 
 
-def give_up(m: Machine, text: str, name: str) -> None:
+def give_up(m: TagMachine, text: str, name: str) -> None:
     """The answer is over inside the call: it is text."""
     tell_unfinished(m, m.call.call_closer)
     m.call.release(m)
 
 
-def leave_cut(m: Machine, text: str, name: str) -> None:
+def leave_cut(m: TagMachine, text: str, name: str) -> None:
     """The answer is over inside a call of which the client has a part: it stays as it is."""
-    call: TagCall = m.call
+    call = m.call
     fate = "the client keeps what it has of it"
     m.found("truncated-call", call.start, m.pos, tool=call.name, fate=fate, **call.open_parts)
     call.close(m, m.pos)
 
 
-def tell_unfinished(m: Machine, closing: str) -> None:
+def tell_unfinished(m: TagMachine, closing: str) -> None:
     """Say where an unfinished call went wrong, which the client gets as text."""
-    call: TagCall = m.call
+    call = m.call
     if call.key and closing in str(call.region):
         _tell_unclosed(m, closing)
     elif call.offered or not m.choice.tools_known:
@@ -558,9 +560,9 @@ def tell_unfinished(m: Machine, closing: str) -> None:
         m.found("truncated-call", call.start, m.pos, tool=call.name, fate=fate, **call.open_parts)
 
 
-def _tell_unclosed(m: Machine, closing: str) -> None:
+def _tell_unclosed(m: TagMachine, closing: str) -> None:
     """The call ends, but its value does not: there is no closing tag, or no structure after it."""
-    call: TagCall = m.call
+    call = m.call
     if call.closing_tag not in str(call.region):
         m.found(
             "unclosed-parameter", call.key_start, m.pos, parameter=call.key, tool=call.name, closing=closing

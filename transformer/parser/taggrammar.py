@@ -14,21 +14,24 @@ from transformer.journal import Text
 from transformer.jsonscan import JsonScanner, missing_end
 from transformer.parser.machine import (
     Block,
-    Machine,
     Rule,
+    close_marker,
     guard,
     hold,
     ignore,
     prose,
     release,
+    swallow,
     table,
     text_after,
     then,
 )
 from transformer.parser.mending import is_object
+from transformer.parser.opencall import is_streamed
 from transformer.parser.tagcall import (
     Split,
     TagCall,
+    TagMachine,
     close_example,
     close_example_at_end,
     close_in_example,
@@ -38,7 +41,6 @@ from transformer.parser.tagcall import (
     give_up,
     has_pair,
     in_inner_example,
-    is_streamed,
     leave_cut,
     may_repair,
     maybe_end,
@@ -58,24 +60,24 @@ S, T, E = State, Token, Effect
 
 
 @guard("the tool was offered, or what stands before it shows that a call is meant")
-def can_start(m: Machine, name: str) -> bool:
+def can_start(m: TagMachine, name: str) -> bool:
     if m.tool(name) is not None or _run_together(m, name) is not None:
         return True
     return (m.wrapped or spelling_of(m).bare) and m.choice.policy.unknown_tools != "text"
 
 
 @guard("the tool was not offered, and its tag stands in the middle of a line")
-def is_mentioned(m: Machine, name: str) -> bool:
-    call: TagCall = m.call
+def is_mentioned(m: TagMachine, name: str) -> bool:
+    call = m.call
     return m.choice.tools_known and not (call.offered or call.leads)
 
 
 @guard("the call's name is that of an offered tool and of a parameter of it, run together")
-def is_run_together(m: Machine, name: str) -> bool:
+def is_run_together(m: TagMachine, name: str) -> bool:
     return not name and _run_together(m, m.call.name) is not None
 
 
-def _run_together(m: Machine, name: str) -> tuple[str, str] | None:
+def _run_together(m: TagMachine, name: str) -> tuple[str, str] | None:
     """The tool and the parameter, the longest tool first."""
     if spelling_of(m).rest is None:
         return None
@@ -87,41 +89,41 @@ def _run_together(m: Machine, name: str) -> tuple[str, str] | None:
 
 
 @guard("it has a name")
-def has_name(m: Machine, name: str) -> bool:
+def has_name(m: TagMachine, name: str) -> bool:
     return bool(name)
 
 
 @guard("the schema has it, and it is not given yet")
-def is_new(m: Machine, name: str) -> bool:
-    call: TagCall = m.call
+def is_new(m: TagMachine, name: str) -> bool:
+    call = m.call
     known = call.tool is not None and call.tool.knows(name)
     given = name == call.key or name in call.given or any(split.key == name for split in call.splits)
     return known and not given
 
 
 @guard("a parameter began in the value, before whose tag a closing tag is missing")
-def is_split(m: Machine, name: str) -> bool:
+def is_split(m: TagMachine, name: str) -> bool:
     return bool(m.call.splits)
 
 
 @guard("it stands at the start of a line")
-def is_example(m: Machine, name: str) -> bool:
+def is_example(m: TagMachine, name: str) -> bool:
     return m.line and m.examples
 
 
 @guard("it stands at the start of a line, and the schema has it, and it is not given yet")
-def is_next_parameter(m: Machine, name: str) -> bool:
+def is_next_parameter(m: TagMachine, name: str) -> bool:
     return m.line and is_new.holds(m, name)
 
 
 @guard("the policy repairs, and the schema has it")
-def may_inline(m: Machine, name: str) -> bool:
+def may_inline(m: TagMachine, name: str) -> bool:
     return may_repair(m, name)
 
 
 @guard("the policy repairs, the open value is whole, and no required parameter is missing")
-def is_repairable(m: Machine, name: str) -> bool:
-    call: TagCall = m.call
+def is_repairable(m: TagMachine, name: str) -> bool:
+    call = m.call
     if not may_repair(m, call.key) or m.choice.was_cut:
         return False
     if m.state is not S.CLOSED and not call.ends_itself(str(call.region)):
@@ -131,35 +133,35 @@ def is_repairable(m: Machine, name: str) -> bool:
 
 
 @guard("it stands inside a JSON string")
-def in_string(m: Machine, name: str) -> bool:
-    return bool(m.call.json.in_string)
+def in_string(m: TagMachine, name: str) -> bool:
+    return m.call.json is not None and m.call.json.in_string
 
 
 @guard("the JSON object is whole")
-def is_whole(m: Machine, name: str) -> bool:
+def is_whole(m: TagMachine, name: str) -> bool:
     return is_object(str(m.call.region))
 
 
 @guard("the policy repairs, and what closes the JSON object is clear")
-def is_closable(m: Machine, name: str) -> bool:
+def is_closable(m: TagMachine, name: str) -> bool:
     return m.choice.policy.malformed == "repair" and missing_end(str(m.call.region)) is not None
 
 
 @guard("the policy repairs, and the JSON object is whole")
-def may_end_json(m: Machine, name: str) -> bool:
+def may_end_json(m: TagMachine, name: str) -> bool:
     return m.choice.policy.malformed == "repair" and not m.choice.was_cut and is_whole.holds(m, name)
 
 
 # -- actions
 
 
-def begin_wrapper(m: Machine, text: str, name: str) -> None:
+def begin_wrapper(m: TagMachine, text: str, name: str) -> None:
     m.wrapped = True
     m.call = TagCall(m, "", m.pos - len(text), call_closer=spelling_of(m).close_call.shown)
     m.call.add(text)
 
 
-def begin_call(m: Machine, text: str, name: str) -> None:
+def begin_call(m: TagMachine, text: str, name: str) -> None:
     """The call takes in its wrapper, if there was one."""
     wrapper: TagCall | None = m.call
     spelling = spelling_of(m)
@@ -179,14 +181,14 @@ def begin_call(m: Machine, text: str, name: str) -> None:
     m.call.add(text)
 
 
-def not_a_wrapper(m: Machine, text: str, name: str) -> None:
+def not_a_wrapper(m: TagMachine, text: str, name: str) -> None:
     m.wrapped = False
     not_a_call(m, text, name)
 
 
-def not_a_parameter(m: Machine, text: str, name: str) -> None:
+def not_a_parameter(m: TagMachine, text: str, name: str) -> None:
     """A call merely named in prose, or one whose parameter cannot be read."""
-    call: TagCall = m.call
+    call = m.call
     parameter = spelling_of(m).parameter
     tag = text.lstrip()
     begun = re.match(parameter.parts[0].whole, tag)
@@ -197,32 +199,32 @@ def not_a_parameter(m: Machine, text: str, name: str) -> None:
     not_a_wrapper(m, text, name)
 
 
-def open_parameter(m: Machine, text: str, name: str) -> None:
-    call: TagCall = m.call
+def open_parameter(m: TagMachine, text: str, name: str) -> None:
+    call = m.call
     call.add(text)
     call.open(m, name, spelling_of(m).kind(text))
     call.key_start = m.pos - len(text)
 
 
-def next_parameter(m: Machine, text: str, name: str) -> None:
+def next_parameter(m: TagMachine, text: str, name: str) -> None:
     """The value ended where it could, and another parameter begins."""
     if m.call.key:
         end_value(m)
     open_parameter(m, text, name)
 
 
-def mend_parameter(m: Machine, text: str, name: str) -> None:
+def mend_parameter(m: TagMachine, text: str, name: str) -> None:
     """A part of its tag is missing or doubled, but which one is meant is clear."""
     _tell_mended(m, text, name)
     next_parameter(m, text, name)
 
 
-def _tell_mended(m: Machine, tag: str, key: str) -> None:
+def _tell_mended(m: TagMachine, tag: str, key: str) -> None:
     written, wanted = tag.strip(), spelling_of(m).regular(key)
     m.found("repaired-tag", m.pos - len(tag), m.pos, parameter=key, written=written, wanted=wanted)
 
 
-def part_call(m: Machine, text: str, name: str) -> None:
+def part_call(m: TagMachine, text: str, name: str) -> None:
     """The beginning of the first parameter's tag is missing, so that its name follows the tool's directly."""
     parted = _run_together(m, m.call.name)
     assert parted is not None
@@ -232,37 +234,37 @@ def part_call(m: Machine, text: str, name: str) -> None:
     next_parameter(m, text, key)
 
 
-def repair_parameter(m: Machine, text: str, name: str) -> None:
+def repair_parameter(m: TagMachine, text: str, name: str) -> None:
     """The parameter's closing tag is missing, but a line begins with the next parameter of this tool."""
-    call: TagCall = m.call
+    call = m.call
     call.end = call.before_newline(call.region.size)
     _tell_unclosed(m)
     next_parameter(m, text, name)
 
 
-def split_value(m: Machine, text: str, name: str) -> None:
+def split_value(m: TagMachine, text: str, name: str) -> None:
     """The parameter's closing tag may be missing here; the next one decides, by what follows it."""
-    call: TagCall = m.call
+    call = m.call
     end = call.region.size
     call.add(text)
     call.splits.append(Split(name, end, call.region.size, spelling_of(m).kind(text)))
 
 
-def data_after_all(m: Machine, text: str, name: str) -> None:
+def data_after_all(m: TagMachine, text: str, name: str) -> None:
     """What looked like the end of the value is data, and so is all before it."""
     m.call.splits.clear()
     data(m, text, name)
 
 
-def other_end(m: Machine, text: str, name: str) -> None:
+def other_end(m: TagMachine, text: str, name: str) -> None:
     """What looked like the end of the value is data; this may be the end."""
     m.call.splits.clear()
     maybe_end(m, text, name)
 
 
-def inline_parameter(m: Machine, text: str, name: str) -> None:
+def inline_parameter(m: TagMachine, text: str, name: str) -> None:
     """`<parameter=key=value</parameter>`: the value stands where the tag should have ended."""
-    call: TagCall = m.call
+    call = m.call
     closer = call.closing_tag
     if call.key:
         end_value(m)
@@ -278,24 +280,24 @@ def inline_parameter(m: Machine, text: str, name: str) -> None:
     call.add(closer)
 
 
-def _tell_unclosed(m: Machine) -> None:
+def _tell_unclosed(m: TagMachine) -> None:
     """The open value lacks its closing tag; those before it in the region are told of when they end."""
-    call: TagCall = m.call
+    call = m.call
     key, begin = (call.splits[-1].key, call.splits[-1].begin) if call.splits else (call.key, 0)
     tell_repaired(m, key, call.region_start + begin, call.region_start + call.end)
 
 
-def complete_at_wrapper(m: Machine, text: str, name: str) -> None:
+def complete_at_wrapper(m: TagMachine, text: str, name: str) -> None:
     """The wrapper's closing tag where the call's should have been."""
-    call: TagCall = m.call
+    call = m.call
     m.found("repaired-call", call.start, m.pos, tool=call.name, closing=call.call_closer)
     complete_call(m, text, name)
     m.wrapped = False
 
 
-def complete_unclosed(m: Machine, text: str, name: str) -> None:
+def complete_unclosed(m: TagMachine, text: str, name: str) -> None:
     """The parameter's closing tag is missing before the call's; what follows shows that the call was over."""
-    call: TagCall = m.call
+    call = m.call
     rest = str(call.region)[call.end + call.close_size :]
     call.end = call.before_newline(call.end)
     _tell_unclosed(m)
@@ -305,41 +307,41 @@ def complete_unclosed(m: Machine, text: str, name: str) -> None:
     m.say_at(end, rest)
 
 
-def begin_json(m: Machine, text: str, name: str) -> None:
+def begin_json(m: TagMachine, text: str, name: str) -> None:
     """All arguments as one object. They leave together: only their end shows what they are."""
-    call: TagCall = m.call
+    call = m.call
     call.past.append(str(call.region))
     call.region, call.region_start = Text(), m.pos - len(text)
     call.json = JsonScanner()
     more_json(m, text, name)
 
 
-def more_json(m: Machine, text: str, name: str) -> None:
-    call: TagCall = m.call
+def more_json(m: TagMachine, text: str, name: str) -> None:
+    call = m.call
     assert call.json is not None
     call.json.feed(text)
     call.add(text)
 
 
-def complete_json(m: Machine, text: str, name: str) -> None:
-    call: TagCall = m.call
+def complete_json(m: TagMachine, text: str, name: str) -> None:
+    call = m.call
     call.arguments.body = unwrapped(str(call.region).strip(), call.tool, spelling_of(m).wrappers)
     call.add(text)
     call.deliver(m, m.pos)
 
 
-def complete_broken_json(m: Machine, text: str, name: str) -> None:
+def complete_broken_json(m: TagMachine, text: str, name: str) -> None:
     """The arguments are not a JSON object: the client gets them as they are."""
-    call: TagCall = m.call
+    call = m.call
     m.found("invalid-arguments", call.region_start, m.pos - len(text), tool=call.name)
     call.arguments.body = str(call.region).strip()
     call.add(text)
     call.deliver(m, m.pos)
 
 
-def close_json(m: Machine, text: str, name: str) -> None:
+def close_json(m: TagMachine, text: str, name: str) -> None:
     """The end of the JSON object is missing, and clear."""
-    call: TagCall = m.call
+    call = m.call
     missing = missing_end(str(call.region))
     assert missing is not None
     m.found("repaired-call", call.start, m.pos, tool=call.name, closing=missing)
@@ -347,34 +349,21 @@ def close_json(m: Machine, text: str, name: str) -> None:
     complete_json(m, text, name)
 
 
-def end_json(m: Machine, text: str, name: str) -> None:
+def end_json(m: TagMachine, text: str, name: str) -> None:
     """The call's closing tag is missing after the object."""
-    call: TagCall = m.call
+    call = m.call
     m.found("repaired-call", call.start, m.pos, tool=call.name, closing=call.call_closer)
     complete_json(m, text, name)
 
 
-def end_json_at_wrapper(m: Machine, text: str, name: str) -> None:
+def end_json_at_wrapper(m: TagMachine, text: str, name: str) -> None:
     end_json(m, text, name)
     m.wrapped = False
 
 
-def swallow(m: Machine, text: str, name: str) -> None:
-    """The wrapper's closing tag, or one too many right after it."""
-    m.wrapped = False
-    swallow_doubled(m, text, name)
-
-
-def swallow_doubled(m: Machine, text: str, name: str) -> None:
-    """The call's closing tag once more."""
-    m.settled += len(text)
-    m.prose.call(m.pos)
-    m.prev = "\n"
-
-
-def repair(m: Machine, text: str, name: str) -> None:
+def repair(m: TagMachine, text: str, name: str) -> None:
     """Close what is open at the end of the answer."""
-    call: TagCall = m.call
+    call = m.call
     if m.state is not S.CLOSED:
         call.end = call.region.size
         _tell_unclosed(m)
@@ -488,7 +477,7 @@ def _blocks(spelling: Spelling) -> dict[StrEnum, tuple[Block, Rule | None]]:
         S.UNCLOSED: (
             {
                 T.SPACE: Rule(S.UNCLOSED, E.HELD, hold, "whitespace before what decides"),
-                T.CLOSE_WRAPPER: Rule(S.AFTER, _REPAIRED | E.MARKUP, then(complete_unclosed, swallow), _MISSING),
+                T.CLOSE_WRAPPER: Rule(S.AFTER, _REPAIRED | E.MARKUP, then(complete_unclosed, close_marker), _MISSING),
                 T.WRAPPER: Rule(S.WRAPPER, _REPAIRED | _WRAP, then(complete_unclosed, begin_wrapper), _MISSING),
                 T.CALL: [
                     Rule(S.CALL, _REPAIRED | _BEGIN, then(complete_unclosed, begin_call), _MISSING, can_start),
@@ -554,8 +543,8 @@ def _blocks(spelling: Spelling) -> dict[StrEnum, tuple[Block, Rule | None]]:
                 T.SPACE: Rule(S.AFTER, E.PROSE, prose, "dropped, unless text follows"),
                 T.WRAPPER: Rule(S.WRAPPER, _WRAP, begin_wrapper, "a further call, if one follows"),
                 T.CALL: [Rule(S.CALL, _BEGIN, begin_call, "a further call", can_start)],
-                T.CLOSE_WRAPPER: Rule(S.AFTER, E.MARKUP, swallow, "belongs to the call before it"),
-                T.CLOSE_CALL: Rule(S.AFTER, E.MARKUP, swallow_doubled, "the closing tag of the call before it, doubled"),
+                T.CLOSE_WRAPPER: Rule(S.AFTER, E.MARKUP, close_marker, "belongs to the call before it"),
+                T.CLOSE_CALL: Rule(S.AFTER, E.MARKUP, swallow, "the closing tag of the call before it, doubled"),
                 T.END: Rule(S.DONE, E.NONE, ignore, "the answer is over"),
             },
             Rule(S.TEXT, E.PROSE, text_after, "text after a call"),

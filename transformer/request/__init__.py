@@ -1,6 +1,6 @@
 """The way up: a request with tools, made into one that a model of text understands.
 
-request      the body for upstream, as the policy wants it
+conversion   the body for upstream, as the policy wants it
 offer        the tools that a request offers, and the texts of its messages
 prompt       the template of a dialect, filled with the tools
 toolviews    what a template sees of a tool: its parameters in words, an example call

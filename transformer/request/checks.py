@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 from transformer.dialects import DIALECTS
-from transformer.dialects.foreign import TAUGHT_BY
 from transformer.findings import note
 from transformer.parser.machine import Dialect
 from transformer.parser.tagcall import NAME_LIMIT
@@ -18,8 +17,7 @@ from transformer.values.schema import Tool, offered
 
 # What shows that a prompt explains calls, by dialect. Plain searches: a system prompt has 16 KB and more.
 _TAUGHT_BY: Mapping[str, tuple[str | Callable[[str], bool], ...]] = {
-    **{name: dialect.taught_by for name, dialect in DIALECTS.items() if dialect.taught_by},
-    **TAUGHT_BY,
+    name: dialect.taught_by for name, dialect in DIALECTS.items() if dialect.taught_by
 }
 
 _ALL = "the server gets them all, and answers are read by the first one"

@@ -193,7 +193,7 @@ class _New(NamedTuple):
     path: Path
 
 
-class Growth:
+class PhaseText:
     """The texts of one phase: deltas, or each the whole text so far. The texts themselves tell which.
 
     A text that does not begin with all that came before it is a delta, and so are all others then. One that
@@ -251,8 +251,8 @@ class Growth:
         self._snapshots = True
         return self._more(waiting[-1])[0]
 
-    def clone(self) -> Growth:
-        twin = Growth()
+    def clone(self) -> PhaseText:
+        twin = PhaseText()
         for name in self.__slots__:
             setattr(twin, name, getattr(self, name))
         return twin
@@ -266,7 +266,7 @@ class QwenChatEvents(Events):
         self._candidate: str | None = None  # the response_id of the one that is taken
         self._begun = False
         self._dropped: frozenset[str] = frozenset()
-        self._growths: dict[str, Growth] = {}  # by phase
+        self._phases: dict[str, PhaseText] = {}  # by the name of the phase
         self._thoughts: dict[int, str] = {}  # by their place in the list of a summary
         self._told_of_tool = False
         self._chat = ""
@@ -380,8 +380,8 @@ class QwenChatEvents(Events):
         texts: list[SaidText],
         notes: list[Note],
     ) -> None:
-        growth = self._growths.setdefault(key, Growth())
-        new, contradicts = growth.add(text, number, path)
+        phase_text = self._phases.setdefault(key, PhaseText())
+        new, contradicts = phase_text.add(text, number, path)
         texts += [SaidText(*way, one.text, one.path, one.event, one.first) for one in new]
         if contradicts:
             notes.append(Note("snapshot-rewritten", {"phase": key}))
@@ -404,9 +404,9 @@ class QwenChatEvents(Events):
 
     def rest(self) -> Sequence[SaidText]:
         found = []
-        for phase, growth in self._growths.items():
+        for phase, phase_text in self._phases.items():
             way = ("content", _CONTENT) if phase == _ANSWER else ("reasoning", _THOUGHT)
-            found += [SaidText(*way, new.text, new.path, new.event, new.first) for new in growth.rest()]
+            found += [SaidText(*way, new.text, new.path, new.event, new.first) for new in phase_text.rest()]
         return found
 
     @property
@@ -424,7 +424,7 @@ class QwenChatEvents(Events):
         twin = QwenChatEvents()
         twin.__dict__.update(self.__dict__)
         twin._created, twin._thoughts = dict(self._created), dict(self._thoughts)
-        twin._growths = {phase: growth.clone() for phase, growth in self._growths.items()}
+        twin._phases = {phase: phase_text.clone() for phase, phase_text in self._phases.items()}
         return twin
 
 

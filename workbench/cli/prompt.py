@@ -8,7 +8,7 @@ from typing import Any
 
 from transformer.dialects import BUILTIN_TEMPLATES, DIALECTS, EXAMPLE, find_dialect
 from transformer.records import Finding
-from transformer.request.request import transform_request
+from transformer.request.conversion import transform_request
 from workbench.analysis.requests import CHARACTERS_A_TOKEN, Cost, system_text, tool_costs
 from workbench.cli.choices import Show
 from workbench.cli.printing import (

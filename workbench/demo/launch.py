@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from transformer.request.request import transform_request
+from transformer.request.conversion import transform_request
 from transformer.upstreams.qwen_chat import QwenChat
 from workbench.config.reading import VARIABLE
 from workbench.config.settings import PREFIX

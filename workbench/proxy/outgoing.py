@@ -16,7 +16,7 @@ from transformer.frontends.frontend import Earlier, Frontend
 from transformer.jsontext import dumps
 from transformer.policy import Policy
 from transformer.records import Finding
-from transformer.request.request import merged, transform_request
+from transformer.request.conversion import merged, transform_request
 from transformer.upstreams import find_kind
 from workbench.config.settings import Settings, Upstream
 from workbench.library.tapefiles import new_id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ from tests.support.spans import check_records
 from tests.support.streams import sse, stream_of
 from tests.support.tiers import each_row, exhaustive, only_exhaustive, some
 from transformer import DIALECTS, Delta, StreamTransformer, Transition, call_ids, write_call
-from transformer.answer.recognition import dialect_of_model
+from transformer.answer.recognition import dialect_of_model, openers_of
+from transformer.parser.leakmarks import leak_mark
 from transformer.parser.machine import OTHER_DIALECT
+from transformer.values.schema import Tool
 from workbench.tape.format import Tape, read_tape
 
 SPOKEN = [name for name, one in DIALECTS.items() if one.converts and not one.chooses]
@@ -186,6 +189,18 @@ def test_all_channels_have_one_dialect() -> None:
     assert got.content == f"Hm. <tool_call>{HERMES}"
     assert len(chosen(transformer)) == 1 and "read as kimi-k2," in chosen(transformer)[0]
     assert transformer.unaccounted == 0
+
+
+@each_row("name", SPOKEN)
+def test_every_dialect_says_how_its_calls_begin(name: str) -> None:
+    tools = {one["function"]["name"]: Tool(one["function"]["name"]) for one in TOOLS}
+    assert openers_of(DIALECTS[name], tools)
+
+
+def test_without_openers_they_are_those_of_the_leak_marks() -> None:
+    """docs/adding-a-dialect.md: of each mark whose pattern begins with its opener, letter by letter."""
+    marks = (leak_mark("<go|", r"<go\|(?=\s)"), leak_mark("[", r"\s\["), leak_mark("<go|", r"<go\|\{"))
+    assert openers_of(replace(DIALECTS["glm"], openers=None, leak_marks=marks), {}) == ("<go|",)
 
 
 def test_the_user_says_which_dialect_to_expect() -> None:

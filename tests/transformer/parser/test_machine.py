@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 
 import pytest
@@ -9,9 +11,26 @@ import pytest
 from tests.support.cuts import codes, transform
 from tests.support.streams import stream_of, tool
 from tests.support.tiers import each_row
-from transformer import Rule, Transition
-from transformer.parser.machine import TOO_LONG, guard, ignore, prose, table, then
+from transformer import DIALECTS, Rule, Transition
+from transformer.answer.choice import Choice
+from transformer.answer.setting import make_setting
+from transformer.frontends.chat import NoChunks
+from transformer.journal import Journal
+from transformer.parser.machine import (
+    TOO_LONG,
+    Dialect,
+    Lexicon,
+    Machine,
+    Rules,
+    Table,
+    guard,
+    ignore,
+    prose,
+    table,
+    then,
+)
 from transformer.parser.tagcall import open_parameter
+from transformer.policy import USUAL
 from transformer.records import Effect
 
 
@@ -57,20 +76,58 @@ def test_after_the_last_guard_the_rule_for_all_others_follows() -> None:
     }
 
 
+def test_a_table_refuses_to_decide_a_pair_twice() -> None:
+    with pytest.raises(ValueError, match="red decides stop twice"):
+        table(list(Sign), {Light.RED: ({STOP: OFF, (GO, STOP): ON}, OFF)})
+
+
+NOTHING = Lexicon("(?!)", "(?!)", "(?!)")
+WHOLE: Table = {(light, sign): (OFF,) for light in Light for sign in Sign}
+
+
+def dialect(transitions: Table, lights: Sequence[StrEnum] = tuple(Light)) -> Dialect:
+    return Dialect(
+        name="crossing",
+        summary="lights",
+        policy=USUAL,
+        states=tuple(Light),
+        tokens=tuple(Sign),
+        transitions=transitions,
+        lexicons=dict.fromkeys(lights, NOTHING),
+        read=lambda match: (GO, ""),
+        states_in_words={},
+        tokens_in_words={},
+    )
+
+
 @each_row(
-    ("block", "otherwise", "message"),
+    ("entry", "message"),
     [
-        ({GO: ON, STOP: OFF}, None, "red does not decide wait"),
-        ({GO: ON, STOP: OFF, WAIT: [HURRY]}, None, "red does not decide wait"),
-        ({STOP: OFF, (GO, STOP): ON}, OFF, "red decides stop twice"),
-        ({GO: [ON, OFF]}, OFF, "red never comes to the last rule for go"),
-        ({GO: [HURRY, ON._replace(why=HURRY.why)]}, OFF, "red gives the same reason for two rules of go"),
+        ((), "red does not decide wait"),
+        ((HURRY,), "red does not decide wait"),
+        ((ON, OFF), "red never comes to the last rule for wait"),
+        ((HURRY, ON._replace(why=HURRY.why)), "red gives the same reason for two rules of wait"),
+        ((ON._replace(to=Sign.GO),), "red leads to an unknown state by wait"),
     ],
-    ids=["a hole", "a hole after a guard", "twice", "a rule that is never reached", "one reason for two"],
+    ids=["a hole", "a hole after a guard", "a rule that is never reached", "one reason for two", "nowhere"],
 )
-def test_a_table_refuses(block: dict, otherwise: Rule | None, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        table(list(Sign), {Light.RED: (block, otherwise)})
+def test_a_dialect_refuses_a_table_that_does_not_decide_everything(entry: Rules, message: str) -> None:
+    dialect(WHOLE)
+    with pytest.raises(ValueError, match=f"^crossing: {message}$"):
+        dialect({**WHOLE, (Light.RED, WAIT): entry})
+
+
+def test_a_dialect_refuses_a_table_in_which_a_pair_is_missing() -> None:
+    spelled = table(list(Sign), {Light.RED: ({GO: ON, STOP: OFF}, None), Light.GREEN: ({}, OFF)})
+    with pytest.raises(ValueError, match=r"^crossing: red does not decide wait$"):
+        dialect(spelled)
+    with pytest.raises(ValueError, match=r"^crossing: red does not decide wait$"):
+        replace(dialect(WHOLE), transitions=spelled)
+
+
+def test_a_dialect_needs_a_lexicon_for_every_state() -> None:
+    with pytest.raises(ValueError, match=r"^crossing: green has no lexicon$"):
+        dialect(WHOLE, [Light.RED])
 
 
 def test_a_rule_is_named_after_its_action() -> None:
@@ -102,3 +159,19 @@ def test_a_call_that_is_too_long_leaves_by_a_transition(text: str, arguments: st
     before, after = moves[moves.index(out) - 1], moves[moves.index(out) + 1]
     assert (before.to, after.state) == (out.state, "text")
     assert before.span.end == out.span.start and out.span.end <= after.span.start
+
+
+def test_a_dialect_remembers_what_it_read_while_another_one_reads() -> None:
+    """Whoever looks for the dialect of an answer tries another one, and comes back."""
+    kimi, journal = DIALECTS["kimi-k2"], Journal("findings")
+    choice = Choice(0, make_setting(kimi, TOOLS), NoChunks(), journal, lambda: 0)
+    machine = Machine(kimi, choice, "content")
+    machine.feed("<|tool_calls_section_begin|>")
+    twin = machine.clone(choice)
+    machine.become(DIALECTS["roo-xml"])
+    machine.feed("text")
+    machine.become(kimi)
+    machine.feed("<|tool_calls_section_begin|>")
+    assert [finding.code for finding in journal.findings.items] == ["empty-section"]
+    twin.feed("<|tool_calls_section_begin|>")  # a twin has a memory of its own
+    assert [finding.code for finding in journal.findings.items] == ["empty-section"] * 2

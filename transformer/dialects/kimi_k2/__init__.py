@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum, auto
 
-from transformer.dialects.kimi_k2.tokens import (
+from transformer.dialects.kimi_k2.mending import MENDER
+from transformer.dialects.kimi_k2.spelling import (
     ARGUMENT_BEGIN,
     CALL_BEGIN,
     CALL_END,
-    MENDER,
     NO_ID,
     SECTION_BEGIN,
     SECTION_END,
@@ -19,7 +19,7 @@ from transformer.dialects.kimi_k2.tokens import (
 )
 from transformer.findings import note
 from transformer.jsonscan import parsed
-from transformer.parser.jsoncall import JsonCall
+from transformer.parser.jsoncall import JsonCall, JsonMachine, is_repairable
 from transformer.parser.leakmarks import NAME, leak_mark
 from transformer.parser.machine import (
     USUAL_STATES,
@@ -146,22 +146,56 @@ def leftover(m: Machine, rest: str) -> StrEnum:
     return T.CUT if rest.startswith("<|") else T.TEXT
 
 
+# -- the open call, and the section around it
+
+
+class Section:
+    """Remembers the first token of a section as long as no call is in it: where it begins and ends."""
+
+    __slots__ = ("empty",)
+
+    def __init__(self, empty: tuple[int, int] | None = None) -> None:
+        self.empty = empty
+
+    def clone(self) -> Section:
+        return Section(self.empty)
+
+
+class SectionCall(JsonCall):
+    """A call that, once it is one, is what its section was for."""
+
+    __slots__ = ()
+
+    def announce(self, m: Machine, named_until: int) -> None:
+        assert isinstance(m.memory, Section)
+        m.memory.empty = None
+        super().announce(m, named_until)
+
+
+class SectionMachine(JsonMachine):
+    """A machine that reads a section."""
+
+    __slots__ = ()
+    call: SectionCall
+    memory: Section
+
+
 # -- the id, which holds the name
 
 _SHOWN = 60  # characters of a header in a sentence
 
 
-def _header(m: Machine) -> str:
+def _header(m: SectionMachine) -> str:
     return str(m.call.header).strip()
 
 
-def _name_in_header(m: Machine) -> str:
+def _name_in_header(m: SectionMachine) -> str:
     """The tool that the header names; the only one that was offered where it names none."""
     tools = m.choice.tools
     return tool_name(_header(m), tools) or (next(iter(tools)) if len(tools) == 1 else "")
 
 
-def _named_so_far(m: Machine) -> str:
+def _named_so_far(m: SectionMachine) -> str:
     return _header(m)[:_SHOWN] or "no tool yet"
 
 
@@ -169,53 +203,48 @@ def _named_so_far(m: Machine) -> str:
 
 
 @guard("its tool was not offered, and the policy wants such a call as text")
-def is_rejected(m: Machine, name: str) -> bool:
+def is_rejected(m: SectionMachine, name: str) -> bool:
     return m.choice.rejects(_name_in_header(m))
 
 
 @guard("what stands before it is not an id")
-def is_no_id(m: Machine, name: str) -> bool:
+def is_no_id(m: SectionMachine, name: str) -> bool:
     return NO_ID.search(_header(m)) is not None
 
 
 @guard("its id names a tool, or only one was offered")
-def is_named(m: Machine, name: str) -> bool:
+def is_named(m: SectionMachine, name: str) -> bool:
     return bool(_name_in_header(m))
 
 
 @guard("its id names no tool, and its arguments do not tell which one is meant")
-def is_unnamed(m: Machine, name: str) -> bool:
-    call: JsonCall = m.call
+def is_unnamed(m: SectionMachine, name: str) -> bool:
+    call = m.call
     return not (call.name or _name_in_header(m)) and len(call.fitting(m)) != 1
 
 
 @guard("its token only ended the call before it")
-def only_closed(m: Machine, name: str) -> bool:
+def only_closed(m: SectionMachine, name: str) -> bool:
     return m.call.closer and not _header(m)
 
 
 @guard("no argument has come yet")
-def has_no_arguments(m: Machine, name: str) -> bool:
-    return bool(m.call.args_start < 0)
-
-
-@guard("the policy repairs, and the JSON can be closed with every required argument in it")
-def is_repairable(m: Machine, name: str) -> bool:
-    return m.call.missing_end(m) is not None
+def has_no_arguments(m: SectionMachine, name: str) -> bool:
+    return m.call.args_start < 0
 
 
 # -- sections
 
 
-def begin_section(m: Machine, text: str, name: str) -> None:
+def begin_section(m: SectionMachine, text: str, name: str) -> None:
     _tell_empty(m, None)
     m.settled += len(text)
     if m.prose.quiet:
         m.prose.call(m.pos)
-    m.section = (m.pos - len(text), m.pos)
+    m.memory.empty = (m.pos - len(text), m.pos)
 
 
-def end_section(m: Machine, text: str, name: str) -> None:
+def end_section(m: SectionMachine, text: str, name: str) -> None:
     """Section tokens always vanish, with whitespace that only parts them from a call."""
     _tell_empty(m, m.pos)
     m.settled += len(text)
@@ -223,36 +252,37 @@ def end_section(m: Machine, text: str, name: str) -> None:
         m.prose.call(m.pos)
 
 
-def _tell_empty(m: Machine, end: int | None) -> None:
-    if m.section is not None:
-        start, after = m.section
+def _tell_empty(m: SectionMachine, end: int | None) -> None:
+    section = m.memory
+    if section.empty is not None:
+        start, after = section.empty
         m.found("empty-section", start, after if end is None else end, token=SECTION_BEGIN)
-        m.section = None
+        section.empty = None
 
 
-def end_in_section(m: Machine, text: str, name: str) -> None:
+def end_in_section(m: SectionMachine, text: str, name: str) -> None:
     _tell_empty(m, None)
 
 
 # -- headers
 
 
-def begin_call(m: Machine, text: str, name: str) -> None:
-    m.call = JsonCall(m, text)
+def begin_call(m: SectionMachine, text: str, name: str) -> None:
+    m.call = SectionCall(m, text)
 
 
-def begin_call_after(m: Machine, text: str, name: str) -> None:
+def begin_call_after(m: SectionMachine, text: str, name: str) -> None:
     """Its first token also ends what is open."""
     begin_call(m, text, name)
     m.call.closer = True
 
 
-def header(m: Machine, text: str, name: str) -> None:
+def header(m: SectionMachine, text: str, name: str) -> None:
     m.call.header.append(text)
     m.call.add(text)
 
 
-def not_a_call(m: Machine, text: str, name: str) -> None:
+def not_a_call(m: SectionMachine, text: str, name: str) -> None:
     """Prose that names the token, or an id that something else follows."""
     if str(m.call.header).lstrip().startswith("functions."):
         _tell_malformed(m, m.pos - len(text), "something else follows its id")
@@ -260,42 +290,42 @@ def not_a_call(m: Machine, text: str, name: str) -> None:
     m.say(text)
 
 
-def begin_arguments(m: Machine, text: str, name: str) -> None:
+def begin_arguments(m: SectionMachine, text: str, name: str) -> None:
     """The header is complete: which tool, and which id."""
-    call: JsonCall = m.call
+    call = m.call
     call.add(text)
     call.id, call.name = _header(m), _name_in_header(m)
 
 
-def reject(m: Machine, text: str, name: str) -> None:
+def reject(m: SectionMachine, text: str, name: str) -> None:
     """The call stays text."""
     m.call.release(m)
     m.say(text)
 
 
-def no_id(m: Machine, text: str, name: str) -> None:
+def no_id(m: SectionMachine, text: str, name: str) -> None:
     _tell_malformed(m, m.pos, f"its arguments do not follow {ARGUMENT_BEGIN}")
     reject(m, text, name)
 
 
-def _tell_malformed(m: Machine, end: int, reason: str) -> None:
+def _tell_malformed(m: SectionMachine, end: int, reason: str) -> None:
     m.found("malformed-call", m.call.start, end, tool=_named_so_far(m), reason=reason)
 
 
-def no_call(m: Machine, text: str, name: str) -> None:
+def no_call(m: SectionMachine, text: str, name: str) -> None:
     """A header that leads to no arguments is text."""
     _tell_malformed(m, m.pos - len(text), "it has no arguments")
     m.call.release(m)
 
 
-def drop_closer(m: Machine, text: str, name: str) -> None:
+def drop_closer(m: SectionMachine, text: str, name: str) -> None:
     """A token that was to begin a call only ended the one before it."""
     end = m.pos - len(text)
     m.found("stray-token", m.call.start, end, token=CALL_BEGIN)
     m.call.close(m, end)
 
 
-def give_up(m: Machine, text: str, name: str) -> None:
+def give_up(m: SectionMachine, text: str, name: str) -> None:
     """The answer ended before the arguments began."""
     fate = "it went to the client as text"
     m.found("truncated-call", m.call.start, m.pos, tool=_named_so_far(m), fate=fate)
@@ -305,66 +335,66 @@ def give_up(m: Machine, text: str, name: str) -> None:
 # -- arguments
 
 
-def argument(m: Machine, text: str, name: str) -> None:
+def argument(m: SectionMachine, text: str, name: str) -> None:
     m.call.argument(m, text)
 
 
-def string(m: Machine, text: str, name: str) -> None:
+def string(m: SectionMachine, text: str, name: str) -> None:
     """Inside a string whitespace counts, and nothing is held back."""
     m.call.pass_on(m, text)
 
 
-def drop_repeated(m: Machine, text: str, name: str) -> None:
+def drop_repeated(m: SectionMachine, text: str, name: str) -> None:
     m.found("stray-token", m.pos - len(text), m.pos, token=text)
     m.call.add(text)
 
 
-def complete_call(m: Machine, text: str, name: str) -> None:
+def complete_call(m: SectionMachine, text: str, name: str) -> None:
     m.call.add(text)
     _name(m)
     m.call.deliver(m, m.pos, complete=True)
 
 
-def _name(m: Machine) -> None:
+def _name(m: SectionMachine) -> None:
     """A call whose id names no tool takes the only one that its arguments fit."""
-    call: JsonCall = m.call
+    call = m.call
     if not call.name:
         call.id, call.name = _header(m), _name_in_header(m) or call.fitting(m)[0]
 
 
-def give_up_unnamed(m: Machine, text: str, name: str) -> None:
-    call: JsonCall = m.call
+def give_up_unnamed(m: SectionMachine, text: str, name: str) -> None:
+    call = m.call
     call.id = _header(m)
     m.found("unnamed-call", call.start, m.pos, id=call.id, fitting=len(call.fitting(m)) or "none")
     call.add(text)
     call.release(m)
 
 
-def complete_unended(m: Machine, text: str, name: str) -> None:
+def complete_unended(m: SectionMachine, text: str, name: str) -> None:
     """<|tool_call_end|> is missing, but a token that cannot be inside a call has come."""
     _tell_unended(m, text)
     _name(m)
     m.call.deliver(m, m.pos - len(text), complete=True)
 
 
-def _tell_unended(m: Machine, text: str) -> None:
-    call: JsonCall = m.call
+def _tell_unended(m: SectionMachine, text: str) -> None:
+    call = m.call
     m.found("repaired-call", call.start, m.pos - len(text), tool=call.name or "?", closing=CALL_END)
 
 
-def unended_unnamed(m: Machine, text: str, name: str) -> None:
+def unended_unnamed(m: SectionMachine, text: str, name: str) -> None:
     _tell_unended(m, text)
     give_up_unnamed(m, "", "")
 
 
-def repair(m: Machine, text: str, name: str) -> None:
+def repair(m: SectionMachine, text: str, name: str) -> None:
     m.call.repair(m, CALL_END)
 
 
-def close_cut(m: Machine, text: str, name: str) -> None:
+def close_cut(m: SectionMachine, text: str, name: str) -> None:
     """The answer ended inside the arguments: the call is closed as it is."""
     _name(m)
-    call: JsonCall = m.call
+    call = m.call
     m.found("truncated-call", call.start, m.pos, tool=call.name, fate="it was closed as it is")
     call.deliver(m, m.pos, complete=False)
 
@@ -580,6 +610,7 @@ KIMI_K2 = Dialect(
     lexicons=LEXICONS,
     read=read,
     leftover=leftover,
+    memory=Section,
     states_in_words=STATES,
     tokens_in_words=TOKENS,
     waits_for=WAITS_FOR,

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from enum import StrEnum, auto
+from collections.abc import Sequence
 
-from transformer.dialects.roo_xml.tags import HTML_ELEMENTS, LEXICON, MENDER, is_repairable, repair
+from transformer.dialects.roo_xml.mending import MENDER
+from transformer.dialects.roo_xml.tags import (
+    HTML_ELEMENTS,
+    LEXICON,
+    NO_TOOL,
+    STATES,
+    THINK,
+    TOKENS,
+    WAITS_FOR,
+    Named,
+    NamingMachine,
+    State,
+    Token,
+    holds,
+    may_be_tool,
+    read,
+)
 from transformer.parser.leakmarks import WORD, leak_mark
 from transformer.parser.machine import (
-    USUAL_STATES,
-    USUAL_TOKENS,
     Dialect,
-    Machine,
     Rule,
     guard,
     hold,
@@ -21,6 +33,7 @@ from transformer.parser.machine import (
     table,
     then,
 )  # fmt: skip
+from transformer.parser.opencall import is_streamed
 from transformer.parser.tagcall import (
     NAME_LIMIT,
     TagCall,
@@ -31,8 +44,8 @@ from transformer.parser.tagcall import (
     give_up,
     has_pair,
     in_inner_example,
-    is_streamed,
     leave_cut,
+    may_repair,
     open_example,
     open_parameter,
     read_from_pair,
@@ -43,197 +56,87 @@ from transformer.parser.writing import TagSyntax, packaged_template, tag_writer
 from transformer.policy import USUAL, Policy
 from transformer.records import Effect as E
 
-_THINK = frozenset({"think", "thinking"})
-_NO_TOOL = HTML_ELEMENTS | _THINK
-
-
-# -- states and tokens
-
-
-class State(StrEnum):
-    TEXT = auto()
-    THINKING = auto()
-    CALL = auto()
-    UNKNOWN = auto()
-    VALUE = auto()
-    CLOSED = auto()
-    EXAMPLE = auto()
-    EXAMPLE_CLOSED = auto()
-    BROKEN = auto()
-    AFTER = auto()
-    DONE = auto()
-
-
-class Token(StrEnum):
-    TEXT = auto()
-    SPACE = auto()
-    OPEN = auto()
-    SPACED = auto()
-    ATTRIBUTES = auto()
-    CLOSE = auto()
-    END = auto()
-
-
 S, T = State, Token
-
-STATES: dict[str, str] = {
-    **USUAL_STATES,
-    S.THINKING: "after <think>, where calls are only thought of",
-    S.CALL: "after the tag of an offered tool, before its first parameter",
-    S.UNKNOWN: "after a tag that may be a tool nobody offered",
-    S.CLOSED: "after a closing tag that ends the value if a parameter or the call's end follows",
-    S.EXAMPLE: "inside a value, in an example of this very call",
-    S.EXAMPLE_CLOSED: "in such an example, after the closing tag of the parameter",
-    S.BROKEN: "after the call's closing tag at the start of a line, its parameter still open",
-}
-TOKENS: dict[str, str] = {
-    **USUAL_TOKENS,
-    T.OPEN: "an opening tag",
-    T.SPACED: "an opening tag with blanks before its end",
-    T.ATTRIBUTES: "an opening tag with attributes",
-    T.CLOSE: "a closing tag",
-}
-WAITS_FOR = {
-    S.CALL: "a parameter or the call's closing tag",
-    S.UNKNOWN: "a child, which would make it a call",
-    S.VALUE: "the tag that closes the parameter",
-    S.CLOSED: "what follows the closing tag: a parameter, or the call's end",
-    S.EXAMPLE: "the end of the example",
-    S.EXAMPLE_CLOSED: "the end of the example",
-    S.BROKEN: "what follows: another call would show that this one is broken",
-}
-
-_BLANK = re.compile(r"\s")
-_UNKNOWN_NAME = re.compile(r"[A-Za-z_][\w.:-]*\Z")
-
-
-def read(match: re.Match[str]) -> tuple[StrEnum, str]:
-    if match[1]:
-        return (T.TEXT if match[3] or match[4] else T.CLOSE), match[2]
-    return (T.SPACED if match[3] else T.ATTRIBUTES if match[4] else T.OPEN), match[2]
-
-
-def holds(m: Machine, text: str, start: int) -> bool:
-    """Whether the beginning of a tag at the end of the text may still mean something here."""
-    closing = text.startswith("</", start)
-    name_start = start + 2 if closing else start + 1
-    blank = _BLANK.search(text, name_start)
-    name = text[name_start:] if blank is None else text[name_start : blank.start()]
-    call: TagCall | None = m.call
-    line = m.starts_line(text, start)
-    if blank is not None:
-        # Blanks or attributes, which count only in the tag of an offered tool that may begin a call.
-        begins = m.state is S.CALL if call is not None else m.state is not S.THINKING
-        return begins and m.tool(name) is not None
-    if call is None:
-        return _holds_outside(m, name, closing, line)
-    if m.state not in (S.VALUE, S.EXAMPLE):
-        return True
-    if not name and not closing:
-        return True
-    if closing:
-        return bool(call.ahead) or _begins(name, (call.name, call.key))
-    return line and call.name.startswith(name)
-
-
-def _holds_outside(m: Machine, name: str, closing: bool, line: bool) -> bool:
-    if m.state is S.THINKING:
-        # All of it is text; but what ends the thought, or names a call, must be seen whole.
-        ends = (closing or not name) and _begins(name, _THINK)
-        return ends or (line and not closing and _begins(name, m.choice.tools))
-    if closing or _begins(name, m.choice.tools):
-        return _begins(name, m.named if closing else m.choice.tools)
-    return line and (_may_be_tool(m, name or "_") or _begins(name, _THINK))
-
-
-def _begins(name: str, names: Iterable[str]) -> bool:
-    return any(known.startswith(name) for known in names)
-
-
-def _may_be_tool(m: Machine, name: str) -> bool:
-    if m.choice.policy.unknown_tools == "text" or m.markdown.fenced or m.pos < m.offered_until:
-        return False
-    return _UNKNOWN_NAME.match(name) is not None
 
 
 # -- guards
 
 
-def _leads(m: Machine) -> bool:
+def _leads(m: NamingMachine) -> bool:
     """The tag is the first on its line, but for blanks and the mark of a list."""
     return m.line or m.markdown.leads
 
 
 @guard("it is an offered tool's, outside of code")
-def is_tool(m: Machine, name: str) -> bool:
+def is_tool(m: NamingMachine, name: str) -> bool:
     if m.tool(name) is None:
         return False
     return m.line or (not m.markdown.quoted and (m.markdown.leads or not m.markdown.fenced))
 
 
 @guard("it is an offered tool's, at the start of a line, and the policy takes calls in thoughts")
-def calls_in_thought(m: Machine, name: str) -> bool:
+def calls_in_thought(m: NamingMachine, name: str) -> bool:
     return m.choice.policy.in_think == "call" and is_tool_on_line.holds(m, name)
 
 
 @guard("it is an offered tool's, at the start of a line")
-def is_tool_on_line(m: Machine, name: str) -> bool:
+def is_tool_on_line(m: NamingMachine, name: str) -> bool:
     return m.line and m.tool(name) is not None
 
 
 @guard("it is an offered tool's that is not an HTML element, outside of code")
-def has_attributes(m: Machine, name: str) -> bool:
+def has_attributes(m: NamingMachine, name: str) -> bool:
     return name.lower() not in HTML_ELEMENTS and is_tool.holds(m, name)
 
 
 @guard("the tag of that tool stayed text before it")
-def closes_named(m: Machine, name: str) -> bool:
-    return name in m.named and not m.markdown.quoted
+def closes_named(m: NamingMachine, name: str) -> bool:
+    return name in m.memory.tags and not m.markdown.quoted
 
 
 @guard("the tag of a tool stands alone on a line before it")
-def has_named(m: Machine, name: str) -> bool:
-    return any(alone for _, alone in m.named.values())
+def has_named(m: NamingMachine, name: str) -> bool:
+    return any(alone for _, alone in m.memory.tags.values())
 
 
 @guard("it may be a tool nobody offered: at the start of a line, outside of a fence, not HTML")
-def is_unknown_tool(m: Machine, name: str) -> bool:
-    return m.line and name.lower() not in _NO_TOOL and _may_be_tool(m, name)
+def is_unknown_tool(m: NamingMachine, name: str) -> bool:
+    return m.line and name.lower() not in NO_TOOL and may_be_tool(m, name)
 
 
 @guard("it is <think> or <thinking> at the start of a line")
-def begins_thought(m: Machine, name: str) -> bool:
-    return m.line and name in _THINK
+def begins_thought(m: NamingMachine, name: str) -> bool:
+    return m.line and name in THINK
 
 
 @guard("it is </think> or </thinking>")
-def ends_thought(m: Machine, name: str) -> bool:
-    return name in _THINK
+def ends_thought(m: NamingMachine, name: str) -> bool:
+    return name in THINK
 
 
 @guard("it is this call's own, at the start of a line")
-def is_own(m: Machine, name: str) -> bool:
+def is_own(m: NamingMachine, name: str) -> bool:
     return name == m.call.name and m.line and m.examples
 
 
 @guard("it is this call's own, at the start of a line, and the tool was offered")
-def is_own_offered(m: Machine, name: str) -> bool:
+def is_own_offered(m: NamingMachine, name: str) -> bool:
     return m.call.offered and is_own.holds(m, name)
 
 
 @guard("it is this call's own, at the start of a line, and the client has a part of the call")
-def is_own_streamed(m: Machine, name: str) -> bool:
+def is_own_streamed(m: NamingMachine, name: str) -> bool:
     return is_streamed.holds(m, name) and is_own.holds(m, name)
 
 
 @guard("it is an offered tool's, at the start of a line, and the client has a part of the call")
-def is_tool_streamed(m: Machine, name: str) -> bool:
+def is_tool_streamed(m: NamingMachine, name: str) -> bool:
     return is_streamed.holds(m, name) and is_tool_on_line.holds(m, name)
 
 
 @guard("it is a parameter that this call may still have")
-def is_new_parameter(m: Machine, name: str) -> bool:
-    call: TagCall = m.call
+def is_new_parameter(m: NamingMachine, name: str) -> bool:
+    call = m.call
     if not is_known_parameter.holds(m, name):
         return False
     return (name not in call.given and name != call.key) or (
@@ -242,86 +145,91 @@ def is_new_parameter(m: Machine, name: str) -> bool:
 
 
 @guard("it is a parameter of this tool, which has the tool's own name")
-def is_namesake(m: Machine, name: str) -> bool:
+def is_namesake(m: NamingMachine, name: str) -> bool:
     return name == m.call.name and is_new_parameter.holds(m, name)
 
 
 @guard("the call's tag is the first on its line, or nobody knows the tool's parameters")
-def may_be_unknown_parameter(m: Machine, name: str) -> bool:
-    call: TagCall = m.call
+def may_be_unknown_parameter(m: NamingMachine, name: str) -> bool:
+    call = m.call
     return call.leads or call.tool is None or not call.tool.has_schema
 
 
 @guard("it is the call's, and the tool needs a parameter")
-def closes_too_early(m: Machine, name: str) -> bool:
-    call: TagCall = m.call
+def closes_too_early(m: NamingMachine, name: str) -> bool:
+    call = m.call
     return name == call.name and call.tool is not None and bool(call.tool.required)
 
 
 @guard("it is a parameter of this tool")
-def is_known_parameter(m: Machine, name: str) -> bool:
+def is_known_parameter(m: NamingMachine, name: str) -> bool:
     return m.call.tool is not None and m.call.tool.knows(name)
 
 
 @guard("it is the call's")
-def closes_call(m: Machine, name: str) -> bool:
-    return bool(name == m.call.name)
+def closes_call(m: NamingMachine, name: str) -> bool:
+    return name == m.call.name
 
 
 @guard("it is the call's, at the start of a line")
-def closes_call_on_line(m: Machine, name: str) -> bool:
+def closes_call_on_line(m: NamingMachine, name: str) -> bool:
     return m.line and name == m.call.name
 
 
 @guard("it is the call's, and an example inside the example is open")
-def closes_inner_example(m: Machine, name: str) -> bool:
+def closes_inner_example(m: NamingMachine, name: str) -> bool:
     return name == m.call.name and in_inner_example.holds(m, name)
 
 
 @guard("it is that of the open parameter, or of an element looked ahead into")
-def closes_value(m: Machine, name: str) -> bool:
-    call: TagCall = m.call
+def closes_value(m: NamingMachine, name: str) -> bool:
+    call = m.call
     if name == call.name and call.key != call.name:
         return False
     return name == call.key or name in call.ahead
 
 
 @guard("the tool was not offered")
-def is_unoffered(m: Machine, name: str) -> bool:
+def is_unoffered(m: NamingMachine, name: str) -> bool:
     return not m.call.offered
+
+
+@guard("the policy repairs, and the schema leaves one reading")
+def is_repairable(m: NamingMachine, name: str) -> bool:
+    return _repair_plan(m) is not None
 
 
 # -- actions
 
 
-def begin_call(m: Machine, text: str, name: str) -> None:
+def begin_call(m: NamingMachine, text: str, name: str) -> None:
     m.call = TagCall(m, name, m.pos - len(text), leads=_leads(m) or m.line)
     m.call.add(text)
 
 
-def begin_unknown_call(m: Machine, text: str, name: str) -> None:
+def begin_unknown_call(m: NamingMachine, text: str, name: str) -> None:
     """Nobody can know yet that it is a call, so nothing of it may leave before its end."""
     m.call = TagCall(m, name, m.pos - len(text), live=False)
     m.call.add(text)
 
 
-def not_a_call(m: Machine, text: str, name: str) -> None:
+def not_a_call(m: NamingMachine, text: str, name: str) -> None:
     release(m, text, name)
     m.say(text)
 
 
-def release(m: Machine, text: str, name: str) -> None:
+def release(m: NamingMachine, text: str, name: str) -> None:
     """The tag is text after all. Should it turn out that a call was meant, that will be told."""
-    call: TagCall = m.call
+    call = m.call
     if call.offered:
         after = call.raw().partition(">")[2] + text
         alone = call.leads and "\n" in after[: len(after) - len(after.lstrip())]
-        m.named[call.name] = (call.start, alone)
+        m.memory.tags[call.name] = (call.start, alone)
     call.release(m)
 
 
-def call_needs_parameters(m: Machine, text: str, name: str) -> None:
-    call: TagCall = m.call
+def call_needs_parameters(m: NamingMachine, text: str, name: str) -> None:
+    call = m.call
     needed = " and ".join(call.tool.required if call.tool is not None else ())
     reason = f"it has no parameter, and {call.name} needs {needed}"
     m.found("malformed-call", call.start, m.pos, tool=call.name, reason=reason, without_parameter=True)
@@ -329,43 +237,43 @@ def call_needs_parameters(m: Machine, text: str, name: str) -> None:
     m.say(text)
 
 
-def tell_attributes(m: Machine, text: str, name: str) -> None:
+def tell_attributes(m: NamingMachine, text: str, name: str) -> None:
     """Parameters as attributes are not read, but never silently."""
     reason = "its parameters are attributes of the tag, where elements are read"
     m.found("malformed-call", m.pos - len(text), m.pos, tool=name, reason=reason, attributes=True)
     m.say(text)
 
 
-def tell_named(m: Machine, text: str, name: str) -> None:
+def tell_named(m: NamingMachine, text: str, name: str) -> None:
     """A closing tag shows that the opening one, which stayed text, was to be a call."""
-    start, _ = m.named.pop(name)
+    start, _ = m.memory.tags.pop(name)
     reason = f"its tag is not followed by a parameter of {name}"
     m.found("malformed-call", start, m.pos, tool=name, reason=reason, without_parameter=True)
     m.say(text)
 
 
-def tell_all_named(m: Machine, text: str, name: str) -> None:
+def tell_all_named(m: NamingMachine, text: str, name: str) -> None:
     """The answer is over, and the tag of a tool stands alone on a line: that was to be a call."""
-    for tool, (start, alone) in m.named.items():
+    for tool, (start, alone) in m.memory.tags.items():
         if alone:
             reason = f"its tag is neither followed by a parameter of {tool} nor closed"
             m.found("malformed-call", start, m.pos, tool=tool, reason=reason, without_parameter=True)
 
 
-def thought_of_call(m: Machine, text: str, name: str) -> None:
+def thought_of_call(m: NamingMachine, text: str, name: str) -> None:
     """The model only thinks of a call. It stays text, like one in a reasoning channel, but is named."""
     m.found("call-in-thought", m.pos - len(text), m.pos, tool=name)
     m.say(text)
 
 
-def complete_empty_call(m: Machine, text: str, name: str) -> None:
+def complete_empty_call(m: NamingMachine, text: str, name: str) -> None:
     m.call.add(text)
     m.call.deliver(m, m.pos)
 
 
-def maybe_end(m: Machine, text: str, name: str) -> None:
+def maybe_end(m: NamingMachine, text: str, name: str) -> None:
     """A closing tag: of an element looked ahead into it decides about an earlier end of the value."""
-    call: TagCall = m.call
+    call = m.call
     here = call.region.size
     call.end, begin = call.ahead.pop(name, (here, -1))
     if begin >= 0:
@@ -373,27 +281,27 @@ def maybe_end(m: Machine, text: str, name: str) -> None:
     call.add(text)
 
 
-def look_ahead(m: Machine, text: str, name: str) -> None:
+def look_ahead(m: NamingMachine, text: str, name: str) -> None:
     """An element the schema doesn't know: the value ended before it only if it is whole."""
-    call: TagCall = m.call
+    call = m.call
     call.add(text)
     call.ahead.setdefault(name, (call.end, call.region.size))
 
 
-def next_parameter(m: Machine, text: str, name: str) -> None:
+def next_parameter(m: NamingMachine, text: str, name: str) -> None:
     _end_value(m)
     open_parameter(m, text, name)
 
 
-def complete_call(m: Machine, text: str, name: str) -> None:
+def complete_call(m: NamingMachine, text: str, name: str) -> None:
     _end_value(m)
     m.call.add(text)
     m.call.deliver(m, m.pos)
 
 
-def _end_value(m: Machine) -> None:
+def _end_value(m: NamingMachine) -> None:
     """The value ends where it could; whole elements after it are parameters too."""
-    call: TagCall = m.call
+    call = m.call
     start, at = call.region_start, call.end
     rest = call.commit(m, at)
     for name, begin, end in sorted(call.elements, key=lambda element: element[1]):
@@ -402,33 +310,98 @@ def _end_value(m: Machine) -> None:
             at = end
 
 
-def break_off(m: Machine, text: str, name: str) -> None:
+def break_off(m: NamingMachine, text: str, name: str) -> None:
     """The call before it was malformed, and is text."""
     _tell_broken(m, m.pos - len(text))
     m.call.release(m)
 
 
-def cut_off(m: Machine, text: str, name: str) -> None:
+def cut_off(m: NamingMachine, text: str, name: str) -> None:
     """The call before it was malformed, and stays as far as the client has it."""
     end = m.pos - len(text)
     _tell_broken(m, end)
     m.call.close(m, end)
 
 
-def _tell_broken(m: Machine, end: int) -> None:
-    call: TagCall = m.call
+def _tell_broken(m: NamingMachine, end: int) -> None:
+    call = m.call
     closing = call.call_closer
     m.found("unclosed-parameter", call.key_start, end, parameter=call.key, tool=call.name, closing=closing)
 
 
-def look_again(m: Machine, text: str, name: str) -> None:
+def look_again(m: NamingMachine, text: str, name: str) -> None:
     """It was not a call of an unknown tool, so a call of an offered one may stand in it."""
-    call: TagCall = m.call
+    call = m.call
     tell_unfinished(m, call.call_closer)
-    m.call = None
-    m.offered_until = m.pos
+    call.forget(m)
+    m.memory.offered_until = m.pos
     m.prev = "\n"
     m.again(call.start, call.raw())
+
+
+# -- repair, at the end of the answer, where the schema leaves no doubt
+
+_LINE_TAG = re.compile(r"(?m)^<([^\s<>/]+)>")
+_Part = tuple[str, str, int, bool]  # name, value, where it starts, whether it was closed
+
+
+def repair(m: NamingMachine, text: str, name: str) -> None:
+    """The answer is over: what is open is closed."""
+    call = m.call
+    plan = _repair_plan(m)
+    assert plan is not None
+    parts, upto, closed = plan
+    base, region = call.region_start, str(call.region)
+    for position, (key, value, start, whole) in enumerate(parts):
+        if not whole:
+            end = base + start + len(value)
+            m.found("repaired-parameter", base + start, end, parameter=key, closing=f"</{key}>")
+        if position:
+            call.also(m, key, value, base + start)
+        else:
+            call.commit(m, len(value))
+    if not closed:
+        m.found("repaired-call", call.start, m.pos, tool=call.name, closing=call.call_closer)
+    call.deliver(m, base + upto)
+    m.again(m.pos - len(region) + upto, region[upto:])
+
+
+def _repair_plan(m: NamingMachine) -> tuple[list[_Part], int, bool] | None:
+    """The parameters, up to where of the region the call goes, and whether it was closed; None if in doubt."""
+    call = m.call
+    if not may_repair(m, call.key) or m.choice.was_cut:
+        return None
+    region, closing = str(call.region), call.call_closer
+    if region.count(closing) > 1 or call.ahead:
+        return None
+    end = region.find(closing)
+    parts = _parts(call, region if end < 0 else region[:end])
+    required = set(call.tool.required if call.tool else ())
+    if parts is None or not required <= call.given | {part[0] for part in parts}:
+        return None
+    if end < 0 and not parts[-1][3] and not (len(parts) == 1 and call.ends_itself(region)):
+        return None
+    return parts, len(region) if end < 0 else end + len(closing), end >= 0
+
+
+def _parts(call: TagCall, text: str) -> list[_Part] | None:
+    """The open parameter and those that begin in it."""
+    names, starts, ends = [call.key], [0], []
+    for match in _LINE_TAG.finditer(text):
+        name = match.group(1)
+        if call.tool is not None and call.tool.knows(name) and name not in call.given and name not in names:
+            names.append(name)
+            ends.append(match.start())
+            starts.append(match.end())
+    ends.append(len(text))
+    parts = []
+    for name, start, end in zip(names, starts, ends, strict=True):
+        value, mark = text[start:end], f"</{name}>"
+        closed = value.rstrip().endswith(mark)
+        if value.count(mark) > closed:
+            return None
+        parts.append((name, value.rstrip().removesuffix(mark) if closed else value, start, closed))
+    return parts
 
 
 # -- the table
@@ -647,7 +620,7 @@ def taken(name: str) -> str:
     """What a tool's name means already where calls are tags."""
     if name.lower() in HTML_ELEMENTS:
         return "an HTML element"
-    return "the tag in which models think" if name.lower() in _THINK else ""
+    return "the tag in which models think" if name.lower() in THINK else ""
 
 
 ROO_XML = Dialect(
@@ -660,6 +633,7 @@ ROO_XML = Dialect(
     lexicons=dict.fromkeys(State, LEXICON),
     read=read,
     holds=holds,
+    memory=Named,
     states_in_words=STATES,
     tokens_in_words=TOKENS,
     waits_for=WAITS_FOR,

@@ -1,35 +1,19 @@
-"""The tags of roo-xml: their shape, names that mean something else already, and calls with broken tags.
-
-Of those it says what they should have looked like, and which are repaired.
-"""
+"""The tags of roo-xml: their shape, names that mean something else already, and how they become tokens."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
+from enum import StrEnum, auto
 
-from transformer.parser.machine import Lexicon, Machine, guard, upto
-from transformer.parser.mending import (
-    Broken,
-    Edit,
-    Edits,
-    Mender,
-    append,
-    insert,
-    insert_after,
-    put,
-    remove,
-    rename_first,
-)
-from transformer.parser.tagcall import NAME_LIMIT, TagCall, may_repair
-from transformer.parser.tagmending import TagMending
+from transformer.parser.machine import USUAL_STATES, USUAL_TOKENS, Lexicon, upto
+from transformer.parser.tagcall import NAME_LIMIT, TagCall, TagMachine
 
 TAG_NAME = rf"[^\s<>/]{{1,{NAME_LIMIT}}}"
 _MOST_ATTRIBUTES = 512  # characters of a tag after its name
 TAG = re.compile(rf"<(/?)({TAG_NAME})(?:>|([ \t]{{1,16}})>|(\s[^<>]{{1,{_MOST_ATTRIBUTES}}})>)")
 _TAG_BEGUN = re.compile(rf"</?[^\s<>/]{{0,{NAME_LIMIT}}}\Z|<{TAG_NAME}\s[^<>]{{0,{_MOST_ATTRIBUTES}}}\Z")
 LEXICON = Lexicon(upto("<"), TAG, _TAG_BEGUN)
-TAG_OPENED = re.compile(rf"<([^\s<>/]{{1,{NAME_LIMIT}}})>")
 
 # A model that writes one of these at the start of a line writes HTML.
 HTML_ELEMENTS = frozenset(
@@ -43,129 +27,136 @@ HTML_ELEMENTS = frozenset(
     table tbody td template textarea tfoot th thead time title tr track tt u ul var video wbr xmp
     """.split()
 )
-
-# -- mending: what a broken call should have looked like
-
-MENDING = TagMending(TAG_OPENED, TAG_OPENED, lambda key: f"</{key}>", lambda tool: f"</{tool}>")
-_ATTRIBUTE = re.compile(r"""([^\s=<>/"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
-_COMMENT = re.compile(r"\s*<!--.*?-->", re.DOTALL)
+THINK = frozenset({"think", "thinking"})
+NO_TOOL = HTML_ELEMENTS | THINK
 
 
-def mender(mending: TagMending) -> Mender:
-    return Mender(lambda broken: _ideas(mending, broken), _renamed)
+# -- states and tokens
 
 
-def _ideas(mending: TagMending, broken: Broken) -> Iterator[Edits]:
-    if broken.finding.values.get("attributes"):
-        return _elements_for_attributes(broken)
-    if broken.finding.values.get("without_parameter"):
-        return _with_parameter(broken)
-    return mending.ideas(broken)
+class State(StrEnum):
+    TEXT = auto()
+    THINKING = auto()
+    CALL = auto()
+    UNKNOWN = auto()
+    VALUE = auto()
+    CLOSED = auto()
+    EXAMPLE = auto()
+    EXAMPLE_CLOSED = auto()
+    BROKEN = auto()
+    AFTER = auto()
+    DONE = auto()
 
 
-def _elements_for_attributes(broken: Broken) -> Iterator[Edits]:
-    """`<read path="a"/>` as `<read><path>a</path></read>`."""
-    tag = TAG.match(broken.text)
-    if tag is None or not tag[4]:
-        return
-    name = tag[2]
-    children = "".join(f"<{key}>{one or other}</{key}>" for key, one, other in _ATTRIBUTE.findall(tag[4]))
-    closed = tag[4].rstrip().endswith("/") or f"</{name}>" not in broken.text
-    yield (put(0, tag.end(), f"<{name}>{children}" + (f"</{name}>" if closed else ""), broken.text),)
+class Token(StrEnum):
+    TEXT = auto()
+    SPACE = auto()
+    OPEN = auto()
+    SPACED = auto()
+    ATTRIBUTES = auto()
+    CLOSE = auto()
+    END = auto()
 
 
-def _with_parameter(broken: Broken) -> Iterator[Edits]:
-    """What stands between the tags as the parameter that the tool needs; without a comment before it."""
-    text = broken.text
-    tag = TAG.match(text)
-    tool = broken.tools.get(tag[2]) if tag is not None else None
-    if tag is None or tool is None:
-        return
-    comment = _COMMENT.match(text, tag.end())
-    if comment is not None:
-        yield (remove(tag.end(), comment.end(), text, f"after {tag[0]}"),)
-    end = text.find(f"</{tool.name}>", tag.end())
-    keys = tool.required if len(tool.required) == 1 else tuple(tool.properties)[:1]
-    call = f"</{tool.name}>"
-    for key in keys:
-        closer = insert(end, f"</{key}>", call) if end >= 0 else append(len(text), f"</{key}>{call}")
-        yield insert_after(tag.end(), f"<{key}>", tag[0]), closer
+S, T = State, Token
+
+STATES: dict[str, str] = {
+    **USUAL_STATES,
+    S.THINKING: "after <think>, where calls are only thought of",
+    S.CALL: "after the tag of an offered tool, before its first parameter",
+    S.UNKNOWN: "after a tag that may be a tool nobody offered",
+    S.CLOSED: "after a closing tag that ends the value if a parameter or the call's end follows",
+    S.EXAMPLE: "inside a value, in an example of this very call",
+    S.EXAMPLE_CLOSED: "in such an example, after the closing tag of the parameter",
+    S.BROKEN: "after the call's closing tag at the start of a line, its parameter still open",
+}
+TOKENS: dict[str, str] = {
+    **USUAL_TOKENS,
+    T.OPEN: "an opening tag",
+    T.SPACED: "an opening tag with blanks before its end",
+    T.ATTRIBUTES: "an opening tag with attributes",
+    T.CLOSE: "a closing tag",
+}
+WAITS_FOR = {
+    S.CALL: "a parameter or the call's closing tag",
+    S.UNKNOWN: "a child, which would make it a call",
+    S.VALUE: "the tag that closes the parameter",
+    S.CLOSED: "what follows the closing tag: a parameter, or the call's end",
+    S.EXAMPLE: "the end of the example",
+    S.EXAMPLE_CLOSED: "the end of the example",
+    S.BROKEN: "what follows: another call would show that this one is broken",
+}
+
+_BLANK = re.compile(r"\s")
+_UNKNOWN_NAME = re.compile(r"[A-Za-z_][\w.:-]*\Z")
 
 
-def _renamed(text: str, old: str, new: str) -> Iterator[Edit]:
-    """The name in the call's own tags."""
-    yield from rename_first(text, old, new)
-    closing = text.find(f"</{old}>") + 2
-    if closing > 1:
-        yield Edit(closing, closing + len(old), new, f"</{new}>")
+def read(match: re.Match[str]) -> tuple[StrEnum, str]:
+    if match[1]:
+        return (T.TEXT if match[3] or match[4] else T.CLOSE), match[2]
+    return (T.SPACED if match[3] else T.ATTRIBUTES if match[4] else T.OPEN), match[2]
 
 
-MENDER = mender(MENDING)
+class Named:
+    """Remembers tags that stayed text, and how far an answer was read again."""
 
-# -- repair, at the end of the answer: what is open is closed, where the schema leaves no doubt
+    __slots__ = ("offered_until", "tags")
 
-_LINE_TAG = re.compile(r"(?m)^<([^\s<>/]+)>")
-_Part = tuple[str, str, int, bool]  # name, value, where it starts, whether it was closed
+    def __init__(self) -> None:
+        self.tags: dict[str, tuple[int, bool]] = {}  # of offered tools: where, and alone on its line
+        self.offered_until = 0  # up to here only offered tools count
 
-
-def repair(m: Machine, text: str, name: str) -> None:
-    call: TagCall = m.call
-    plan = _repair(m)
-    assert plan is not None
-    parts, upto, closed = plan
-    base, region = call.region_start, str(call.region)
-    for position, (key, value, start, whole) in enumerate(parts):
-        if not whole:
-            end = base + start + len(value)
-            m.found("repaired-parameter", base + start, end, parameter=key, closing=f"</{key}>")
-        if position:
-            call.also(m, key, value, base + start)
-        else:
-            call.commit(m, len(value))
-    if not closed:
-        m.found("repaired-call", call.start, m.pos, tool=call.name, closing=call.call_closer)
-    call.deliver(m, base + upto)
-    m.again(m.pos - len(region) + upto, region[upto:])
+    def clone(self) -> Named:
+        twin = Named()
+        twin.tags, twin.offered_until = self.tags.copy(), self.offered_until
+        return twin
 
 
-def _repair(m: Machine) -> tuple[list[_Part], int, bool] | None:
-    """The parameters, up to where of the region the call goes, and whether it was closed; None if in doubt."""
-    call: TagCall = m.call
-    if not may_repair(m, call.key) or m.choice.was_cut:
-        return None
-    region, closing = str(call.region), call.call_closer
-    if region.count(closing) > 1 or call.ahead:
-        return None
-    end = region.find(closing)
-    parts = _parts(call, region if end < 0 else region[:end])
-    required = set(call.tool.required if call.tool else ())
-    if parts is None or not required <= call.given | {part[0] for part in parts}:
-        return None
-    if end < 0 and not parts[-1][3] and not (len(parts) == 1 and call.ends_itself(region)):
-        return None
-    return parts, len(region) if end < 0 else end + len(closing), end >= 0
+class NamingMachine(TagMachine):
+    """A machine that reads tags which are names."""
+
+    __slots__ = ()
+    memory: Named
 
 
-def _parts(call: TagCall, text: str) -> list[_Part] | None:
-    """The open parameter and those that begin in it."""
-    names, starts, ends = [call.key], [0], []
-    for match in _LINE_TAG.finditer(text):
-        name = match.group(1)
-        if call.tool is not None and call.tool.knows(name) and name not in call.given and name not in names:
-            names.append(name)
-            ends.append(match.start())
-            starts.append(match.end())
-    ends.append(len(text))
-    parts = []
-    for name, start, end in zip(names, starts, ends, strict=True):
-        value, mark = text[start:end], f"</{name}>"
-        closed = value.rstrip().endswith(mark)
-        if value.count(mark) > closed:
-            return None
-        parts.append((name, value.rstrip().removesuffix(mark) if closed else value, start, closed))
-    return parts
+def holds(m: NamingMachine, text: str, start: int) -> bool:
+    """Whether the beginning of a tag at the end of the text may still mean something here."""
+    closing = text.startswith("</", start)
+    name_start = start + 2 if closing else start + 1
+    blank = _BLANK.search(text, name_start)
+    name = text[name_start:] if blank is None else text[name_start : blank.start()]
+    call: TagCall | None = m.call
+    line = m.starts_line(text, start)
+    if blank is not None:
+        # Blanks or attributes, which count only in the tag of an offered tool that may begin a call.
+        begins = m.state is S.CALL if call is not None else m.state is not S.THINKING
+        return begins and m.tool(name) is not None
+    if call is None:
+        return _holds_outside(m, name, closing, line)
+    if m.state not in (S.VALUE, S.EXAMPLE):
+        return True
+    if not name and not closing:
+        return True
+    if closing:
+        return bool(call.ahead) or _begins(name, (call.name, call.key))
+    return line and call.name.startswith(name)
 
 
-@guard("the policy repairs, and the schema leaves one reading")
-def is_repairable(m: Machine, name: str) -> bool:
-    return _repair(m) is not None
+def _holds_outside(m: NamingMachine, name: str, closing: bool, line: bool) -> bool:
+    if m.state is S.THINKING:
+        # All of it is text; but what ends the thought, or names a call, must be seen whole.
+        ends = (closing or not name) and _begins(name, THINK)
+        return ends or (line and not closing and _begins(name, m.choice.tools))
+    if closing or _begins(name, m.choice.tools):
+        return _begins(name, m.memory.tags if closing else m.choice.tools)
+    return line and (may_be_tool(m, name or "_") or _begins(name, THINK))
+
+
+def _begins(name: str, names: Iterable[str]) -> bool:
+    return any(known.startswith(name) for known in names)
+
+
+def may_be_tool(m: NamingMachine, name: str) -> bool:
+    if m.choice.policy.unknown_tools == "text" or m.markdown.fenced or m.pos < m.memory.offered_until:
+        return False
+    return _UNKNOWN_NAME.match(name) is not None

@@ -1,14 +1,19 @@
-"""The tokens of kimi-k2, the ids of its calls, and what a broken call should have looked like.
-
-The id of a call holds the name of its tool.
-"""
+"""What a broken call of kimi-k2 should have looked like."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
+from transformer.dialects.kimi_k2.spelling import (
+    ARGUMENT_BEGIN,
+    CALL_BEGIN,
+    CALL_END,
+    NO_ID,
+    SECTION_BEGIN,
+    own_id,
+)
 from transformer.jsonscan import missing_end
 from transformer.parser.jsoncall import fitting_tools
 from transformer.parser.mending import (
@@ -23,35 +28,6 @@ from transformer.parser.mending import (
     mended_json,
     put,
 )
-from transformer.values.schema import Tool
-
-SECTION_BEGIN, SECTION_END = "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"
-CALL_BEGIN, ARGUMENT_BEGIN, CALL_END = (
-    "<|tool_call_begin|>",
-    "<|tool_call_argument_begin|>",
-    "<|tool_call_end|>",
-)
-
-_COUNTED = re.compile(r"(.*):\d+\Z", re.DOTALL)
-NO_ID = re.compile(r'[\s{}"]')
-
-
-def tool_name(header: str, tools: Mapping[str, Tool]) -> str:
-    """`functions.NAME:3`, `NAME:3`, or the plain name of an offered tool; empty if it names none."""
-    prefixed = header.startswith("functions.")
-    counted = _COUNTED.match(header.removeprefix("functions."))
-    if counted:
-        return counted.group(1).strip()
-    if prefixed:
-        return header.removeprefix("functions.").strip()
-    return header if header in tools else ""
-
-
-def own_id(name: str, number: int) -> str:
-    return f"functions.{name}:{number}"
-
-
-# -- mending
 
 _HALF_TOKEN = re.compile(r"<\|?[a-z_]*\|?\Z")
 _NEXT_TOKEN = re.compile(r"\s*(<\|[a-z_]+\|>)")

@@ -1,19 +1,35 @@
-"""The grammar of calls as Python: `[name(key=value), …]`, a list of calls or one call a line.
+"""pythonic: `[name(key=value), …]`, calls as Python writes them, with or without markers around them.
 
-The values are Python's literals, or JSON's; the arguments leave as JSON. After a marker a call may be written as JSON,
-too: `{"name": name, "arguments": {…}}`. A call is one only once its parenthesis is
-closed and a comma, the list's end or a marker follows: until then it may be an expression of a program. So nothing of a
-call leaves before that, whatever the policy says.
+It is a list of calls, or one call a line. The values are Python's literals, or JSON's; the arguments leave as
+JSON. After a marker a call may be written as JSON, too: `{"name": name, "arguments": {…}}`. A call is one only
+once its parenthesis is closed and a comma, the list's end or a marker follows: until then it may be an expression
+of a program. So nothing of a call leaves before that, whatever the policy says.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import re
+from collections.abc import Mapping
 
-from transformer.journal import Text
+from transformer.dialects.pythonic.mending import MENDER
+from transformer.dialects.pythonic.pythoncall import PythonCall, PythonMachine, json_call
+from transformer.dialects.pythonic.spelling import (
+    LEXICONS,
+    OPENERS,
+    STATES,
+    STRINGS,
+    TOKENS,
+    WAITS_FOR,
+    State,
+    Token,
+    leftover,
+    read,
+)
+from transformer.findings import note
 from transformer.jsonscan import members
+from transformer.parser.leakmarks import WORD, leak_mark
 from transformer.parser.machine import (
-    Machine,
+    Dialect,
     Rule,
     close_marker,
     drop_token,
@@ -22,156 +38,58 @@ from transformer.parser.machine import (
     ignore,
     prose,
     release,
-    size_of,
     swallow,
     table,
     text_after,
     then,
 )
-from transformer.parser.opencall import OpenCall
-from transformer.parser.output import Arguments, Complete
-from transformer.parser.pythonspelling import STRINGS, PythonSpelling, State, Token, read
-from transformer.records import Effect
-from transformer.values.literals import missing_python_end, python_or_json, quote
+from transformer.parser.opencall import is_rejected
+from transformer.parser.writing import ReadsBack, Writer, packaged_template
+from transformer.policy import USUAL
+from transformer.records import Effect, Finding
+from transformer.values.literals import missing_python_end, python_or_json
+from transformer.values.schema import Tool
 
 S, T, E = State, Token, Effect
-
-
-class _JsonCall(NamedTuple):
-    name: str
-    arguments: str
-
-
-def _json_call(text: str) -> _JsonCall | None:
-    """The call that an object of JSON is; None where it is none."""
-    found = {member.key: member for member in members(text) or ()}
-    named = found.get("name")
-    given = found.get("arguments") or found.get("parameters")
-    if named is None or not isinstance(named.value, str) or not named.value:
-        return None
-    if given is None or given.value is None:
-        return _JsonCall(named.value, "{}")
-    return _JsonCall(named.value, given.raw.strip()) if isinstance(given.value, dict) else None
-
-
-# -- the open call
-
-
-class PythonCall(OpenCall):
-    """The registers of an open call; all of it is held until it is complete."""
-
-    __slots__ = ("arguments", "bare", "closed", "depth", "json", "text", "value", "value_start")
-
-    def __init__(self, m: Machine, text: str, bare: bool) -> None:
-        super().__init__(m, "", m.pos - len(text), live=False)
-        self.text = Text(text)
-        self.size = size_of(text)
-        self.bare = bare  # no marker stands before the list
-        self.arguments: dict[str, tuple[str, int]] = {}
-        self.depth = 0  # brackets, braces and parentheses that are open in the value
-        self.json = ""  # all arguments of a call that is written as JSON
-        self.value = Text()
-        self.value_start = -1
-        self.closed = -1  # after its closing parenthesis
-
-    def raw(self) -> str:
-        return str(self.text)
-
-    def add(self, text: str) -> None:
-        self.size += size_of(text)
-        self.text.append(text)
-
-    def open(self, m: Machine, text: str, key: str) -> None:
-        self.add(text)
-        self.key, self.value, self.value_start, self.depth = key, Text(), m.pos, 0
-
-    def data(self, text: str) -> None:
-        self.add(text)
-        self.value.append(text)
-
-    def commit(self, m: Machine) -> None:
-        """The open value is complete. Of two with one name the first counts."""
-        if self.key in self.arguments:
-            m.found(
-                "duplicate-parameter",
-                self.value_start,
-                self.value_start + self.value.size,
-                parameter=self.key,
-            )
-        else:
-            self.arguments[self.key] = (str(self.value), self.value_start)
-
-    def deliver(self, m: Machine) -> None:
-        """The call is complete; what was read after its parenthesis only showed that."""
-        self.announce(m, self.start + self.text.size)
-        if not self.dropped:
-            parts = [f"{quote(key)}:{self._json(m, key)}" for key in self.arguments]
-            text = self.json or f"{{{','.join(parts)}}}"
-            m.out.append(Arguments(self.index, text, self.start, self.closed))
-            m.out.append(Complete(self.index, self.start, self.closed))
-        end = self.start + self.text.size
-        self.close(m, end)
-        m.prev = "\n"
-
-    def _json(self, m: Machine, key: str) -> str:
-        """A value that is not a literal, such as the name of a variable, goes on as the text that it is."""
-        text, start = self.arguments[key]
-        written = python_or_json(text)
-        if written is None:
-            m.found("value-not-of-type", start, start + len(text), parameter=key, wanted="literal")
-            return quote(text.strip())
-        return written
-
-    def clone(self) -> PythonCall:
-        twin = self.copied()
-        assert isinstance(twin, PythonCall)
-        twin.text, twin.value = self.text.clone(), self.value.clone()
-        twin.arguments = dict(self.arguments)
-        return twin
 
 
 # -- guards
 
 
 @guard("it stands at the start of a line, outside of code")
-def can_be_bare(m: Machine, name: str) -> bool:
+def can_be_bare(m: PythonMachine, name: str) -> bool:
     return m.line and not m.markdown.fenced
 
 
 @guard("no marker stands before it, and no such tool was offered")
-def is_foreign(m: Machine, name: str) -> bool:
-    call: PythonCall = m.call
+def is_foreign(m: PythonMachine, name: str) -> bool:
+    call = m.call
     return call.bare and m.choice.tools_known and m.tool(name) is None
 
 
-@guard("its tool was not offered, and the policy wants such a call as text")
-def is_rejected(m: Machine, name: str) -> bool:
-    return m.choice.rejects(m.call.name)
-
-
 @guard("a marker stands before the calls")
-def is_marked(m: Machine, name: str) -> bool:
+def is_marked(m: PythonMachine, name: str) -> bool:
     return m.wrapped
 
 
 @guard("it is inside a bracket of the value")
-def is_inside(m: Machine, name: str) -> bool:
-    return bool(m.call.depth > 0)
+def is_inside(m: PythonMachine, name: str) -> bool:
+    return m.call.depth > 0
 
 
 @guard("it is a brace, and a marker stands before it")
-def is_marked_brace(m: Machine, name: str) -> bool:
+def is_marked_brace(m: PythonMachine, name: str) -> bool:
     return name == "{" and m.wrapped
 
 
 @guard("with it the JSON is a call")
-def ends_json_call(m: Machine, name: str) -> bool:
-    return _json_call(f"{m.call.value}}}") is not None
+def ends_json_call(m: PythonMachine, name: str) -> bool:
+    return json_call(f"{m.call.value}}}") is not None
 
 
 @guard("the policy repairs, and with what is missing every required argument is there")
-def is_repairable(m: Machine, name: str) -> bool:
-    call: PythonCall = m.call
+def is_repairable(m: PythonMachine, name: str) -> bool:
+    call = m.call
     tool = m.tool(call.name)
     if m.choice.policy.malformed != "repair" or m.choice.was_cut or tool is None or m.state is S.CALL:
         return False
@@ -181,116 +99,116 @@ def is_repairable(m: Machine, name: str) -> bool:
 
 
 @guard("it closes the call's parenthesis")
-def closes_call(m: Machine, name: str) -> bool:
+def closes_call(m: PythonMachine, name: str) -> bool:
     return name == ")"
 
 
 @guard("it is complete, and a marker or the list shows that it was meant")
-def is_closed(m: Machine, name: str) -> bool:
+def is_closed(m: PythonMachine, name: str) -> bool:
     return m.state is S.CLOSED and not m.choice.rejects(m.call.name)
 
 
 # -- actions
 
 
-def begin_marked(m: Machine, text: str, name: str) -> None:
+def begin_marked(m: PythonMachine, text: str, name: str) -> None:
     m.wrapped = True
     m.call = PythonCall(m, text, bare=False)
 
 
-def begin_bare(m: Machine, text: str, name: str) -> None:
+def begin_bare(m: PythonMachine, text: str, name: str) -> None:
     m.wrapped = False
     m.call = PythonCall(m, text, bare=True)
 
 
-def begin_further(m: Machine, text: str, name: str) -> None:
+def begin_further(m: PythonMachine, text: str, name: str) -> None:
     m.call = PythonCall(m, text, bare=not m.wrapped)
     m.call.name = name
 
 
-def begin_object(m: Machine, text: str, name: str) -> None:
+def begin_object(m: PythonMachine, text: str, name: str) -> None:
     m.call.open(m, "", "")
     m.call.data(text)
 
 
-def begin_further_object(m: Machine, text: str, name: str) -> None:
+def begin_further_object(m: PythonMachine, text: str, name: str) -> None:
     m.call = PythonCall(m, "", bare=False)
     m.call.start = m.pos - len(text)
     begin_object(m, text, name)
 
 
-def close_object(m: Machine, text: str, name: str) -> None:
-    call: PythonCall = m.call
+def close_object(m: PythonMachine, text: str, name: str) -> None:
+    call = m.call
     call.data(text)
-    found = _json_call(str(call.value))
+    found = json_call(str(call.value))
     assert found is not None
     call.name, call.json = found
     call.closed = m.pos
 
 
-def name_call(m: Machine, text: str, name: str) -> None:
+def name_call(m: PythonMachine, text: str, name: str) -> None:
     m.call.add(text)
     m.call.name = name
 
 
-def not_a_call(m: Machine, text: str, name: str) -> None:
+def not_a_call(m: PythonMachine, text: str, name: str) -> None:
     m.wrapped = False
     m.call.release(m)
     m.say(text)
 
 
-def malformed(m: Machine, text: str, name: str) -> None:
+def malformed(m: PythonMachine, text: str, name: str) -> None:
     """Something else than `key=value` stands where an argument should."""
     end = m.pos - len(text.lstrip())
     m.found("malformed-call", m.call.start, end, tool=m.call.name, reason="an argument has no name")
     not_a_call(m, text, name)
 
 
-def begin_value(m: Machine, text: str, name: str) -> None:
+def begin_value(m: PythonMachine, text: str, name: str) -> None:
     m.call.open(m, text, name)
 
 
-def data(m: Machine, text: str, name: str) -> None:
+def data(m: PythonMachine, text: str, name: str) -> None:
     m.call.data(text)
 
 
-def begin_bracket(m: Machine, text: str, name: str) -> None:
+def begin_bracket(m: PythonMachine, text: str, name: str) -> None:
     m.call.depth += 1
     m.call.data(text)
 
 
-def end_bracket(m: Machine, text: str, name: str) -> None:
+def end_bracket(m: PythonMachine, text: str, name: str) -> None:
     m.call.depth -= 1
     m.call.data(text)
 
 
-def end_value(m: Machine, text: str, name: str) -> None:
+def end_value(m: PythonMachine, text: str, name: str) -> None:
     m.call.commit(m)
 
 
-def next_argument(m: Machine, text: str, name: str) -> None:
+def next_argument(m: PythonMachine, text: str, name: str) -> None:
     m.call.commit(m)
     m.call.add(text)
 
 
-def close_call(m: Machine, text: str, name: str) -> None:
+def close_call(m: PythonMachine, text: str, name: str) -> None:
     m.call.add(text)
     m.call.closed = m.pos
 
 
-def complete(m: Machine, text: str, name: str) -> None:
+def complete(m: PythonMachine, text: str, name: str) -> None:
     """What follows shows that it was a call."""
     m.call.deliver(m)
 
 
-def complete_unended(m: Machine, text: str, name: str) -> None:
+def complete_unended(m: PythonMachine, text: str, name: str) -> None:
     m.found("repaired-call", m.call.start, m.call.closed, tool=m.call.name, closing="]")
     m.call.deliver(m)
 
 
-def repair(m: Machine, text: str, name: str) -> None:
+def repair(m: PythonMachine, text: str, name: str) -> None:
     """The answer ended in a value: it ends with what is open in it, and so does the call."""
-    call: PythonCall = m.call
+    call = m.call
     missing = missing_python_end(str(call.value))
     m.found("repaired-call", call.start, m.pos, tool=call.name, closing=f"{missing})")
     call.value.append(missing)
@@ -299,8 +217,8 @@ def repair(m: Machine, text: str, name: str) -> None:
     call.deliver(m)
 
 
-def give_up(m: Machine, text: str, name: str) -> None:
-    call: PythonCall = m.call
+def give_up(m: PythonMachine, text: str, name: str) -> None:
+    call = m.call
     if call.name:
         fate = "it went to the client as text"
         m.found("truncated-call", call.start, m.pos, tool=call.name, fate=fate)
@@ -482,19 +400,60 @@ TRANSITIONS = table(
 # fmt: on
 
 
-def python_grammar(spelling: PythonSpelling) -> dict[str, Any]:
-    """What a `Dialect` of this grammar is made of."""
-    states, tokens, waits = spelling.words()
-    return {
-        "states": tuple(State),
-        "tokens": tuple(Token),
-        "transitions": TRANSITIONS,
-        "lexicons": spelling.lexicons(),
-        "read": read,
-        "leftover": spelling.leftover,
-        "states_in_words": states,
-        "tokens_in_words": tokens,
-        "waits_for": waits,
-        "fenced": True,
-        "spelling": spelling,
-    }
+# -- the way up: the values are JSON but for its words, which Python spells otherwise
+
+_STRING_OR_WORD = re.compile(r'"(?:[^"\\]|\\.)*+"|\b(?:true|false|null)\b')
+_WORDS = {"true": "True", "false": "False", "null": "None"}
+
+
+def _value(raw: str) -> str:
+    return _STRING_OR_WORD.sub(lambda found: _WORDS.get(found[0], found[0]), raw)
+
+
+def _compose(
+    name: str, arguments: str, tools: Mapping[str, Tool], id: str | None, reads_back: ReadsBack
+) -> tuple[str, list[Finding]]:
+    found = members(arguments.strip() or "{}")
+    if found is None:
+        return f"{name}({arguments})", [note("arguments-not-json", tool=name)]
+    text = f"{name}({', '.join(f'{member.key}={_value(member.raw.strip())}' for member in found)})"
+    meant = {member.key: member.value for member in found}
+    if reads_back(f"[{text}]", tools, name, meant, None):
+        return text, []
+    return text, [note("call-not-carried", tool=name, dialect="pythonic")]
+
+
+# Of a whole call: strings, brackets, and what else a value may have. A part of a program goes on differently.
+_ARGUMENT = r"""[^'"()]|"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|\([^()'"]*+\)"""
+
+PYTHONIC = Dialect(
+    name="pythonic",
+    summary="[name(key=value)]",
+    policy=USUAL,
+    states=tuple(State),
+    tokens=tuple(Token),
+    transitions=TRANSITIONS,
+    lexicons=LEXICONS,
+    read=read,
+    leftover=leftover,
+    states_in_words=STATES,
+    tokens_in_words=TOKENS,
+    waits_for=WAITS_FOR,
+    fenced=True,
+    writer=Writer(_compose, lambda calls: f"[{', '.join(calls)}]", "\n"),
+    template=packaged_template("pythonic.jinja"),
+    taught_by=("[example_function(", "<|python_start|>", "<|tool_call_start|>", "[func_name1(params_name1="),
+    leak_marks=(
+        leak_mark("<|tool_call_start|>", r"<\|tool_call_start\|>(?=\s*[\[{])"),
+        leak_mark("<|python_start|>", r"<\|python_start\|>(?=\s*\[)"),
+        leak_mark(
+            "[",
+            rf"\[(?P<name>{WORD})\((?=(?:\w{{1,256}}\s*=(?:{_ARGUMENT}){{0,4096}}+)?\)\s*[\],])",
+            "name and line",
+        ),
+    ),
+    openers=lambda tools: (*OPENERS, "\n["),
+    proof=E.COMPLETES,  # up to its end a call may be a part of a program
+    mender=MENDER,
+    models=("llama-4", "llama4", "olmo-3", "lfm2", "toolace"),
+)
