@@ -9,8 +9,18 @@ from transformer.answer.conformance import Conformance
 from transformer.answer.stream import StreamTransformer
 from transformer.answer.whole import MessageTransformer
 from transformer.jsontext import parse_leniently
-from transformer.records import Delta, Effect, Event, Record, Transition
-from workbench.breakpoints import WINDOW, Breakpoint, Calling, HeldLong, HeldMuch, Matching, Part, record_text
+from transformer.records import Delta, Event, Record, Transition
+from workbench.breakpoints import (
+    WINDOW,
+    Breakpoint,
+    CalledTools,
+    Calling,
+    HeldLong,
+    HeldMuch,
+    Matching,
+    Part,
+    record_text,
+)
 from workbench.patterns import TooSlow
 from workbench.tape.recipe import Recipe
 from workbench.text import json_object
@@ -35,7 +45,7 @@ class Watch:
         self._taken = 0
         self._texts: dict[object, str] = {}  # the ends of the texts so far
         self._bytes = b""
-        self._told: dict[tuple[int, str], str] = {}  # by choice and channel: the tool named last
+        self._called = CalledTools()
         self._held_since: float | None = None
 
     def feed(self, data: bytes, t: float) -> Hit | None:
@@ -141,20 +151,10 @@ class Watch:
         return part, before + text, len(before)
 
     def _new_names(self, records: Iterable[Record]) -> Iterator[str]:
-        """The tools that are called. A machine knows one long before the client does; where none tells it,
-        the delta with which the call leaves does, or upstream's own event."""
+        """The tools that are called; those of calls that upstream makes itself stand in its events."""
         for record in records:
-            if isinstance(record, Transition):
-                place = (record.span.choice, record.span.channel)
-                if Effect.NAMES in record.effect and record.tool:
-                    self._told[place] = record.tool
-                    yield record.tool
-                elif Effect.BEGINS in record.effect:
-                    self._told.pop(place, None)
-            elif isinstance(record, Delta) and record.kind == "call":
-                place = (record.choice, record.span.channel if record.span is not None else "")
-                if self._told.pop(place, None) != record.name:
-                    yield record.name or ""
+            if (name := self._called.of_record(record)) is not None:
+                yield name
             elif isinstance(record, Event) and b'"tool_calls"' in record.data:
                 yield from (text for key, text in _said(record) if key[1] == "name")
 
