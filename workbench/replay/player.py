@@ -23,7 +23,7 @@ from transformer.jsontext import begins_object, dumps
 from transformer.provenance import SourceMap
 from transformer.records import Delta, Event, Finding, Level, Ranges, Record, Span, Transition
 from workbench.errors import UserError
-from workbench.replay.comparison import Comparison, Difference
+from workbench.replay.sentdifference import SentComparison, SentDifference
 from workbench.tape.format import Line
 from workbench.tape.recipe import Recipe, Wishes, make_recipe
 from workbench.text import json_object
@@ -244,7 +244,7 @@ class Player:
         self._message: MessageTransformer | None = None
         self._whole: dict[str, Any] | None = None  # what an answer in one piece became
         self._conformance: Conformance | None = None
-        self._comparison = Comparison()
+        self._comparison = SentComparison()
         self._opening = b""  # what the client was sent before upstream said anything
         self._dropped = False  # by a person: what was held back is gone with the rest
         self._body: bytes | None = None  # of a message that a person changed
@@ -275,7 +275,7 @@ class Player:
         return self._stream.completion if self._stream is not None else self._whole
 
     @property
-    def difference(self) -> Difference | None:
+    def difference(self) -> SentDifference | None:
         """Where what the client got is not what today's code would send."""
         return self._comparison.difference
 
