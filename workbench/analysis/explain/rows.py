@@ -147,19 +147,17 @@ _BY = {
 
 def why_line(player: Player, line: Line) -> Explanation:
     """Something that is on the tape itself and was not recomputed."""
-    if "finding" in line.value:
-        return _why_told(line)
+    if line.finding is not None:
+        return _why_told(line, line.finding)
     title, sentences = _OF_KIND.get(line.kind, _other)(line)
     return Explanation(title, tuple(filter(None, sentences)))
 
 
-def _why_told(line: Line) -> Explanation:
-    code, level = str(line.value["finding"]), str(line.value.get("level") or "info")
-    message = str(line.value.get("message") or code)
-    where = line.value.get("where")
+def _why_told(line: Line, code: str) -> Explanation:
+    level, message = line.level or "info", line.message or code
     by = (
         "It is about the request, before the model saw it"
-        if where == "request"
+        if line.where == "request"
         else "The proxy noticed it by itself"
     )
     told = f"{by}; a replay cannot find it again, so it is read from the tape."
@@ -167,25 +165,25 @@ def _why_told(line: Line) -> Explanation:
 
 
 def _status(line: Line) -> tuple[str, list[str]]:
-    side, status = str(line.value.get("side")), line.value.get("status")
-    who = "Upstream answered" if side == "upstream" else "The client was answered"
+    status = line.status
+    who = "Upstream answered" if line.side == "upstream" else "The client was answered"
     fine = isinstance(status, int) and 200 <= status < 300
     then = "" if fine else "That is not a success, so nothing in it was converted."
     return f"status {status}", [f"{who} with status {status}.", then]
 
 
 def _sent(line: Line) -> tuple[str, list[str]]:
-    by = line.value.get("by")
+    by = line.by
     text = quote(line.data.decode("utf-8", "backslashreplace"))
     if by is None:
         return "sent", [f"The client got these bytes in one piece, as the message it had asked for: {text}."]
-    return f"sent by {by}", [_BY.get(str(by), f"Sent by {by}, not by the transformer."), f"It is {text}."]
+    return f"sent by {by}", [_BY.get(by, f"Sent by {by}, not by the transformer."), f"It is {text}."]
 
 
 def _end(line: Line) -> tuple[str, list[str]]:
-    how = str(line.value.get("end"))
+    how = line.ended
     said = _ENDS_OF_TAPE.get(how, f"The exchange ended: {how}.")
-    error = line.value.get("error")
+    error = line.error
     message = error.get("message", error) if isinstance(error, Mapping) else error
     if how == "error":
         said += f": {quote(str(message))}." if message else "."

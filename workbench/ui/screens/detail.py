@@ -125,7 +125,7 @@ def _size(player: Player, item: Item) -> int:
 def _look(item: object) -> str:
     if isinstance(item, Finding):
         return item.level
-    return str(item.value.get("level", "")) if isinstance(item, Line) else ""
+    return item.level if isinstance(item, Line) else ""
 
 
 _DIGITS = range(1, 10)
