@@ -52,7 +52,7 @@ def clock(seconds: float) -> str:
     return f"{whole // 60}:{whole % 60:02}"
 
 
-class Desk:
+class HeldAnswers:
     """What the running proxy of a library holds. Raises UserError where there is none, or it refuses."""
 
     def __init__(self, library: Path) -> None:
@@ -179,9 +179,9 @@ class HeldScreen(ViewScreen[None]):
         *unseen(ViewScreen.BINDINGS, "slash", "c", "y", "Y,C"),
     ]  # fmt: skip
 
-    def __init__(self, desk: Desk, first: str | None = None) -> None:
+    def __init__(self, answers: HeldAnswers, first: str | None = None) -> None:
         super().__init__()
-        self.desk = desk
+        self.answers = answers
         self.id_shown = first
         self.answer = TextPane("Held answer", id="held-answer")
         self.panes = (self.answer,)
@@ -196,7 +196,7 @@ class HeldScreen(ViewScreen[None]):
 
     @property
     def shown(self) -> HeldAnswer | None:
-        held = self.desk.held
+        held = self.answers.held
         return next((one for one in held if one.id == self.id_shown), held[0] if held else None)
 
     @property
@@ -206,7 +206,7 @@ class HeldScreen(ViewScreen[None]):
     @work(exclusive=True, group="held")
     async def _poll(self) -> None:
         try:
-            await self.desk.look()
+            await self.answers.look()
         except UserError as error:
             self.notify(error.message, severity="warning", timeout=3)
         self._show()
@@ -222,11 +222,11 @@ class HeldScreen(ViewScreen[None]):
         if self.id_shown != one.id or self._tail is None:
             self.id_shown, self._tail, self._drawn = one.id, Tail(Path(one.path)), ()
         self._tail.advance(_SLICE)
-        count = len(self.desk.held)
-        at = self.desk.held.index(one) + 1
+        count = len(self.answers.held)
+        at = self.answers.held.index(one) + 1
         which = f"{at} of {count}, ] the next · " if count > 1 else ""
         comes = "upstream still sends · " if one.arriving else ""
-        left = f"{clock(self.desk.left(one))} left, then it goes on unchanged"
+        left = f"{clock(self.answers.left(one))} left, then it goes on unchanged"
         self.say(f"HELD at {one.breakpoint}: {one.message}", f"{which}{comes}{left}", "warning")
         player = self.player
         state = (one.id, one.arriving, player.steps if player is not None else -1)
@@ -259,7 +259,7 @@ class HeldScreen(ViewScreen[None]):
             self.answer.go(cursor, tell=False)
 
     def action_turn_to(self, way: int) -> None:
-        one, held = self.shown, self.desk.held
+        one, held = self.shown, self.answers.held
         if one is not None and len(held) > 1:
             self.id_shown = held[(held.index(one) + way) % len(held)].id
             self._tail = None
@@ -269,12 +269,12 @@ class HeldScreen(ViewScreen[None]):
 
     def action_let_go(self) -> None:
         if (one := self.shown) is not None:
-            self._decide(lambda: self.desk.decide(one.id, "release"), "let go; the client has it")
+            self._decide(lambda: self.answers.decide(one.id, "release"), "let go; the client has it")
 
     def action_let_all_go(self) -> None:
         async def all_of_them() -> None:
-            for one in self.desk.held:
-                await self.desk.decide(one.id, "release")
+            for one in self.answers.held:
+                await self.answers.decide(one.id, "release")
 
         self._decide(all_of_them, "all are let go")
 
@@ -284,7 +284,7 @@ class HeldScreen(ViewScreen[None]):
             self._dropping = one.id
             self.notify("x once more drops it: the client gets an error instead", timeout=3)
         elif one is not None:
-            self._decide(lambda: self.desk.decide(one.id, "drop"), "dropped; the client got an error")
+            self._decide(lambda: self.answers.decide(one.id, "drop"), "dropped; the client got an error")
 
     @work(exclusive=True, group="decide")
     async def _decide(self, deed: Callable[[], Awaitable[None]], said: str) -> None:
@@ -345,7 +345,7 @@ class HeldScreen(ViewScreen[None]):
             if new is not None and new != before:
                 self._send(one, title, new, made)
 
-        self.app.push_screen(HeldEditor(title, before, lambda: self.desk.left(one)), done)
+        self.app.push_screen(HeldEditor(title, before, lambda: self.answers.left(one)), done)
 
     @work(exclusive=True, group="decide")
     async def _send(
@@ -353,7 +353,7 @@ class HeldScreen(ViewScreen[None]):
     ) -> None:
         try:
             keep, reads = made(new)
-            await self.desk.decide(one.id, "edit", keep=keep, reads=reads)
+            await self.answers.decide(one.id, "edit", keep=keep, reads=reads)
             self.notify("let go as it was edited", timeout=3)
         except UserError as error:
             self.notify(error.message, severity="error", timeout=8)
@@ -375,24 +375,24 @@ class InterceptingScreen(ExchangeScreen):
 
     def __init__(self, *args: object, **more: object) -> None:
         super().__init__(*args, **more)  # type: ignore[arg-type]
-        self._desk: Desk | None = None
+        self._answers: HeldAnswers | None = None
         self.held_bar = Static("", id="held", markup=False)
         self.held_bar.display = False
 
     @property
-    def desk(self) -> Desk:
-        if self._desk is None:
-            self._desk = Desk(self.library)
-        return self._desk
+    def answers(self) -> HeldAnswers:
+        if self._answers is None:
+            self._answers = HeldAnswers(self.library)
+        return self._answers
 
     def on_mount(self) -> None:
         self.set_interval(_POLL, self._look_at_held)
-        self._ask_desk()  # a proxy may have breakpoints from its command line
+        self._ask_held()  # a proxy may have breakpoints from its command line
 
     @on(Unmount)
-    async def _close_desk(self) -> None:
-        if self._desk is not None:
-            await self._desk.close()
+    async def _close_answers(self) -> None:
+        if self._answers is not None:
+            await self._answers.close()
 
     def holds_any(self) -> bool:
         """Whether the index knows an answer that is held."""
@@ -400,31 +400,30 @@ class InterceptingScreen(ExchangeScreen):
 
     def _look_at_held(self) -> None:
         """Nobody is asked for nothing: only where breakpoints were set here, or the index says so."""
-        if (self._desk is not None and self._desk.breakpoints) or self.holds_any():
-            self._ask_desk()
+        if (self._answers is not None and self._answers.breakpoints) or self.holds_any():
+            self._ask_held()
         elif self.held_bar.display:
             self._show_held()
 
-    # Each has a group of its own: a look at the desk, twice a second, must not cancel what a key began.
-    @work(exclusive=True, group="desk-look")
-    async def _ask_desk(self) -> None:
+    # Each has a group of its own: a look at what is held, twice a second, must not cancel what a key began.
+    @work(exclusive=True, group="held-look")
+    async def _ask_held(self) -> None:
         with suppress(UserError):  # the proxy is gone: the screen says that elsewhere
-            await self.desk.look()
+            await self.answers.look()
         self._show_held()
 
     def _show_held(self) -> None:
-        desk = self.desk
-        if desk.held:
-            one = desk.held[0]
-            more = f" and {len(desk.held) - 1} more" if len(desk.held) > 1 else ""
-            said = (
-                f"■ HELD{more} at {one.breakpoint}: {one.message} · {clock(desk.left(one))} left · H decides"
-            )
-        elif desk.breakpoints:
-            said = f"□ answers are held at {', '.join(desk.breakpoints)} · b changes that"
+        answers = self.answers
+        if answers.held:
+            one = answers.held[0]
+            more = f" and {len(answers.held) - 1} more" if len(answers.held) > 1 else ""
+            left = clock(answers.left(one))
+            said = f"■ HELD{more} at {one.breakpoint}: {one.message} · {left} left · H decides"
+        elif answers.breakpoints:
+            said = f"□ answers are held at {', '.join(answers.breakpoints)} · b changes that"
         else:
             said = ""
-        self.held_bar.set_class(bool(desk.held), "-now")
+        self.held_bar.set_class(bool(answers.held), "-now")
         self.held_bar.update(content(said), layout=False)
         if self.held_bar.display != bool(said):
             self.held_bar.display = bool(said)
@@ -432,28 +431,30 @@ class InterceptingScreen(ExchangeScreen):
     def action_held(self) -> None:
         self._open_held()
 
-    @work(exclusive=True, group="desk-open")
+    @work(exclusive=True, group="held-open")
     async def _open_held(self) -> None:
         try:
-            await self.desk.look()
+            await self.answers.look()
         except UserError as error:
             self.notify(error.message, severity="warning", timeout=4)
             return
-        if not self.desk.held:
+        if not self.answers.held:
             self.notify("nothing is held now; b sets breakpoints", timeout=3)
             return
         path = self.view.tape.path
-        here = next((one.id for one in self.desk.held if path is not None and Path(one.path) == path), None)
-        self.app.push_screen(HeldScreen(self.desk, here), lambda _: self._show_held())
+        here = next(
+            (one.id for one in self.answers.held if path is not None and Path(one.path) == path), None
+        )
+        self.app.push_screen(HeldScreen(self.answers, here), lambda _: self._show_held())
 
     # -- breakpoints
 
     def action_breakpoints(self) -> None:
         """At once: what is typed next is meant for the line that opens."""
-        if not self.desk.breakpoints:
+        if not self.answers.breakpoints:
             self._ask_breakpoint(None)
             return
-        choices = [Choice(text) for text in self.desk.breakpoints]
+        choices = [Choice(text) for text in self.answers.breakpoints]
         said = "enter changes one, a adds one, d removes one"
         screen = ListScreen("answers are held at", said, choices, changes=True, help=_BREAKPOINTS)
         self.app.push_screen(screen, self._breakpoint_chosen)
@@ -462,12 +463,12 @@ class InterceptingScreen(ExchangeScreen):
         if picked is None:
             return
         if picked.deed == "remove":
-            self._set([text for at, text in enumerate(self.desk.breakpoints) if at != picked.number])
+            self._set([text for at, text in enumerate(self.answers.breakpoints) if at != picked.number])
         else:
             self._ask_breakpoint(picked.number if picked.deed == "choose" else None)
 
     def _ask_breakpoint(self, number: int | None) -> None:
-        known = self.desk.breakpoints
+        known = self.answers.breakpoints
 
         def answered(text: str) -> None:
             if not text.strip():
@@ -478,10 +479,10 @@ class InterceptingScreen(ExchangeScreen):
 
         self.ask(BREAK, answered, "" if number is None else known[number])
 
-    @work(exclusive=True, group="desk-set")
+    @work(exclusive=True, group="held-set")
     async def _set(self, texts: Sequence[str]) -> None:
         try:
-            await self.desk.stop_at(texts)
+            await self.answers.stop_at(texts)
         except UserError as error:
             self.notify(error.message, severity="error", timeout=6)
             return

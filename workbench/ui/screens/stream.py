@@ -17,7 +17,7 @@ from textual.containers import Horizontal
 from textual.widgets import Static
 
 from workbench.analysis.filters import FilterError
-from workbench.analysis.variants.changes import Change, Knob, Switch, switched, switches
+from workbench.analysis.variants.changes import Change, PolicySwitch, Switch, switched, switches
 from workbench.demo.launch import Tips
 from workbench.errors import UserError
 from workbench.files import save
@@ -225,8 +225,8 @@ class StreamScreen(InterceptingScreen):
         upstream = self._changeable()
         if upstream is None:
             return
-        knobs = switches(upstream.header)[1:]
-        choices = [Choice(f"{knob.key} = {knob.now}", knob.about) for knob in knobs]
+        listed = switches(upstream.header)[1:]
+        choices = [Choice(f"{switch.key} = {switch.now}", switch.about) for switch in listed]
         was = "policy" in upstream.changed
         if was:
             choices.insert(0, Choice("as configured", "undo what was changed here"))
@@ -237,7 +237,7 @@ class StreamScreen(InterceptingScreen):
             if was and not picked.number:
                 self._change(upstream.name, None, upstream.changed["policy"], "the policy as configured")
             else:
-                self._choose_value(upstream, knobs[picked.number - was])
+                self._choose_value(upstream, listed[picked.number - was])
 
         about = f"of {upstream.name}, from the next request on; enter chooses"
         self.app.push_screen(ListScreen("policy", about, choices), chosen)
@@ -250,27 +250,28 @@ class StreamScreen(InterceptingScreen):
             self.notify(why, severity="warning", timeout=3)
         return upstream
 
-    def _choose_value(self, upstream: UpstreamState, knob: Knob) -> None:
+    def _choose_value(self, upstream: UpstreamState, switch: PolicySwitch) -> None:
         def take(value: str) -> None:
             """Raises UserError where there is no such value."""
-            header = switched(upstream.header, [Switch(knob.key, value)])
-            self._change(upstream.name, header["dialect"], header["policy"], f"{knob.key} = {value}")
+            header = switched(upstream.header, [Switch(switch.key, value)])
+            self._change(upstream.name, header["dialect"], header["policy"], f"{switch.key} = {value}")
 
-        if not knob.values:
-            self.ask(Question(f"{knob.key} = ", knob.about), lambda text: take(text.strip()), knob.now)
+        if not switch.values:
+            self.ask(Question(f"{switch.key} = ", switch.about), lambda text: take(text.strip()), switch.now)
             return
-        was = upstream.changed.get(knob.key)
+        was = upstream.changed.get(switch.key)
         choices = [
-            Choice(value, "as configured" if value == was else "", value == knob.now) for value in knob.values
+            Choice(value, "as configured" if value == was else "", value == switch.now)
+            for value in switch.values
         ]
-        at = knob.values.index(knob.now) if knob.now in knob.values else 0
+        at = switch.values.index(switch.now) if switch.now in switch.values else 0
 
         def chosen(picked: Picked | None) -> None:
-            if picked is not None and knob.values[picked.number] != knob.now:
-                take(knob.values[picked.number])
+            if picked is not None and switch.values[picked.number] != switch.now:
+                take(switch.values[picked.number])
 
         about = f"of {upstream.name}, from the next request on"
-        self.app.push_screen(ListScreen(f"{knob.key}: {knob.about}", about, choices, chosen=at), chosen)
+        self.app.push_screen(ListScreen(f"{switch.key}: {switch.about}", about, choices, chosen=at), chosen)
 
     @work(group="change")
     async def _change(
