@@ -15,6 +15,7 @@ from workbench.analysis.explain.moves import awaited, held_words, move_words
 from workbench.analysis.explain.remedies import MENDABLE
 from workbench.analysis.explain.rereading import start_of
 from workbench.analysis.explain.trace import (
+    REACH,
     Channel,
     Explanation,
     backward,
@@ -336,21 +337,21 @@ def _held(player: Player, read: int, made: list[Record]) -> str:
     last = next((one for one in reversed(made) if isinstance(one, Transition)), None)
     waits = f", waiting for {awaited(player, last.to, last.span.choice)}" if last is not None else ""
     step = player.rows(Pane.CLIENT).after(player.rows(Pane.UPSTREAM).steps[player.rows_of_reads[read]])
-    left = _read_of_client(player, step, read)
-    until = f" until read {left + 1}" if left is not None else " and stayed so"
     characters = "1 character was" if held == 1 else f"{held} characters were"
-    return f"{characters} held back after it{waits}{until}."
+    return f"{characters} held back after it{waits}{_until(player, step, read)}."
 
 
-def _read_of_client(player: Player, step: int | None, read: int) -> int | None:
-    """The next read with which the client got something."""
+def _until(player: Player, step: int | None, read: int) -> str:
+    """The next read with which the client got something, in words; nothing where that is too far away."""
     rows = player.rows(Pane.CLIENT)
-    while step is not None:
+    for _ in range(REACH):
+        if step is None:
+            return " and stayed so"
         item = player.item(*player.place(step))
         if isinstance(item, Delta) and item.read > read:
-            return item.read
+            return f" until read {item.read + 1}"
         step = rows.after(step)
-    return None
+    return ""
 
 
 def explain_row(player: Player, pane: Pane, row: int) -> Explanation:
