@@ -9,11 +9,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
-from textual import on, work
+from textual import work
 from textual.binding import Binding, BindingType
-from textual.events import Unmount
 from textual.widgets import Static
 
 from transformer.answer.observations import choices_of
@@ -25,7 +24,6 @@ from workbench.replay.lines import Tail
 from workbench.replay.player import Player
 from workbench.ui.display import content
 from workbench.ui.screens.edit import MOST, RewriteScreen
-from workbench.ui.screens.exchange import ExchangeScreen
 from workbench.ui.screens.view import Choice, ListScreen, Picked, ViewScreen, unseen
 from workbench.ui.variants import channel_name
 from workbench.ui.widgets.bars import Question
@@ -41,6 +39,7 @@ _BREAKPOINTS = (
     "finding:unclosed*, state:value, rule:open*, client:REGEX, upstream:REGEX, text:REGEX, held>200ms. They "
     "count from the next request on, and end with this screen; whoever waits then is let go."
 )
+Ask: TypeAlias = Callable[[Question, Callable[[str], None], str], None]  # in the screen's line for that
 BREAK = Question(
     "hold answers at ", "tool:bash finding:unclosed* state:value client:REGEX text:REGEX held>2s"
 )
@@ -361,58 +360,41 @@ class HeldScreen(ViewScreen[None]):
         self._poll()
 
 
-class InterceptingScreen(ExchangeScreen):
-    """A screen of live traffic on which answers can be held."""
+class HeldBar(Static):
+    """A line of the screen of live traffic: where answers are held, and which one waits now.
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("b", "breakpoints", "Hold at", id="intercept.breakpoints", show=False,
-                tooltip="Hold answers at a breakpoint, before their clients get them"),
-        Binding("H", "held", "Held", id="intercept.held", show=False,
-                tooltip="The answers that are held: read them, edit them, let them go, drop them"),
-    ]  # fmt: skip
+    It asks the proxy now and then, as long as there is something to ask; `is_any_held` says whether the index
+    knows an answer that is held.
+    """
 
-    library: Path
-
-    def __init__(self, *args: object, **more: object) -> None:
-        super().__init__(*args, **more)  # type: ignore[arg-type]
-        self._answers: HeldAnswers | None = None
-        self.held_bar = Static("", id="held", markup=False)
-        self.held_bar.display = False
-
-    @property
-    def answers(self) -> HeldAnswers:
-        if self._answers is None:
-            self._answers = HeldAnswers(self.library)
-        return self._answers
+    def __init__(self, library: Path, is_any_held: Callable[[], bool]) -> None:
+        super().__init__("", id="held", markup=False)
+        self.answers = HeldAnswers(library)
+        self._is_any_held = is_any_held
+        self.display = False
 
     def on_mount(self) -> None:
-        self.set_interval(_POLL, self._look_at_held)
-        self._ask_held()  # a proxy may have breakpoints from its command line
+        self.set_interval(_POLL, self._poll)
+        self._ask()  # a proxy may have breakpoints from its command line
 
-    @on(Unmount)
-    async def _close_answers(self) -> None:
-        if self._answers is not None:
-            await self._answers.close()
+    async def on_unmount(self) -> None:
+        await self.answers.close()
 
-    def holds_any(self) -> bool:
-        """Whether the index knows an answer that is held."""
-        return False
-
-    def _look_at_held(self) -> None:
-        """Nobody is asked for nothing: only where breakpoints were set here, or the index says so."""
-        if (self._answers is not None and self._answers.breakpoints) or self.holds_any():
-            self._ask_held()
-        elif self.held_bar.display:
-            self._show_held()
+    def _poll(self) -> None:
+        """Nobody is asked for nothing: only where breakpoints were set, or the index says so."""
+        if self.answers.breakpoints or self._is_any_held():
+            self._ask()
+        elif self.display:
+            self._tell()
 
     # Each has a group of its own: a look at what is held, twice a second, must not cancel what a key began.
     @work(exclusive=True, group="held-look")
-    async def _ask_held(self) -> None:
+    async def _ask(self) -> None:
         with suppress(UserError):  # the proxy is gone: the screen says that elsewhere
             await self.answers.look()
-        self._show_held()
+        self._tell()
 
-    def _show_held(self) -> None:
+    def _tell(self) -> None:
         answers = self.answers
         if answers.held:
             one = answers.held[0]
@@ -423,51 +405,49 @@ class InterceptingScreen(ExchangeScreen):
             said = f"□ answers are held at {', '.join(answers.breakpoints)} · b changes that"
         else:
             said = ""
-        self.held_bar.set_class(bool(answers.held), "-now")
-        self.held_bar.update(content(said), layout=False)
-        if self.held_bar.display != bool(said):
-            self.held_bar.display = bool(said)
-
-    def action_held(self) -> None:
-        self._open_held()
+        self.set_class(bool(answers.held), "-now")
+        self.update(content(said), layout=False)
+        if self.display != bool(said):
+            self.display = bool(said)
 
     @work(exclusive=True, group="held-open")
-    async def _open_held(self) -> None:
+    async def open(self, tape: Path | None) -> None:
+        """The answers that are held; that of a tape first."""
         try:
             await self.answers.look()
         except UserError as error:
-            self.notify(error.message, severity="warning", timeout=4)
+            self.screen.notify(error.message, severity="warning", timeout=4)
             return
-        if not self.answers.held:
-            self.notify("nothing is held now; b sets breakpoints", timeout=3)
+        held = self.answers.held
+        if not held:
+            self.screen.notify("nothing is held now; b sets breakpoints", timeout=3)
             return
-        path = self.view.tape.path
-        here = next(
-            (one.id for one in self.answers.held if path is not None and Path(one.path) == path), None
-        )
-        self.app.push_screen(HeldScreen(self.answers, here), lambda _: self._show_held())
+        here = next((one.id for one in held if tape is not None and Path(one.path) == tape), None)
+        self.app.push_screen(HeldScreen(self.answers, here), lambda _: self._tell())
 
     # -- breakpoints
 
-    def action_breakpoints(self) -> None:
-        """At once: what is typed next is meant for the line that opens."""
-        if not self.answers.breakpoints:
-            self._ask_breakpoint(None)
+    def choose_breakpoints(self, ask: Ask) -> None:
+        """At once: what is typed next is meant for the line that opens. `ask` opens it."""
+        known = self.answers.breakpoints
+        if not known:
+            self._ask_breakpoint(ask, None)
             return
-        choices = [Choice(text) for text in self.answers.breakpoints]
+
+        def chosen(picked: Picked | None) -> None:
+            if picked is None:
+                return
+            if picked.deed == "remove":
+                self._set([text for at, text in enumerate(self.answers.breakpoints) if at != picked.number])
+            else:
+                self._ask_breakpoint(ask, picked.number if picked.deed == "choose" else None)
+
         said = "enter changes one, a adds one, d removes one"
+        choices = [Choice(text) for text in known]
         screen = ListScreen("answers are held at", said, choices, changes=True, help=_BREAKPOINTS)
-        self.app.push_screen(screen, self._breakpoint_chosen)
+        self.app.push_screen(screen, chosen)
 
-    def _breakpoint_chosen(self, picked: Picked | None) -> None:
-        if picked is None:
-            return
-        if picked.deed == "remove":
-            self._set([text for at, text in enumerate(self.answers.breakpoints) if at != picked.number])
-        else:
-            self._ask_breakpoint(picked.number if picked.deed == "choose" else None)
-
-    def _ask_breakpoint(self, number: int | None) -> None:
+    def _ask_breakpoint(self, ask: Ask, number: int | None) -> None:
         known = self.answers.breakpoints
 
         def answered(text: str) -> None:
@@ -477,19 +457,19 @@ class InterceptingScreen(ExchangeScreen):
             others = [each for at, each in enumerate(known) if at != number and each != one]
             self._set([*others, one])
 
-        self.ask(BREAK, answered, "" if number is None else known[number])
+        ask(BREAK, answered, "" if number is None else known[number])
 
     @work(exclusive=True, group="held-set")
     async def _set(self, texts: Sequence[str]) -> None:
         try:
             await self.answers.stop_at(texts)
         except UserError as error:
-            self.notify(error.message, severity="error", timeout=6)
+            self.screen.notify(error.message, severity="error", timeout=6)
             return
         said = (
             f"answers are held at {', '.join(texts)}, from the next request on"
             if texts
             else "nothing is held"
         )
-        self.notify(said, timeout=4)
-        self._show_held()
+        self.screen.notify(said, timeout=4)
+        self._tell()

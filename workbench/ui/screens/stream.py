@@ -36,7 +36,8 @@ from workbench.ui.follow import Follow
 from workbench.ui.opentape import OpenTape
 from workbench.ui.proxywatch import LATER, SOON, ProxyWatch, UpstreamState
 from workbench.ui.screens.compare import Sides
-from workbench.ui.screens.held import InterceptingScreen
+from workbench.ui.screens.exchange import ExchangeScreen
+from workbench.ui.screens.held import HeldBar
 from workbench.ui.screens.replay import ReplayScreen
 from workbench.ui.screens.session import SessionScreen
 from workbench.ui.screens.view import Choice, ListScreen, Picked, files_of
@@ -64,10 +65,14 @@ def _fill_in(library: Path) -> None:
         fill_in(library)
 
 
-class StreamScreen(InterceptingScreen):
+class StreamScreen(ExchangeScreen):
     """Live: the newest exchange is open, others can be chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("b", "breakpoints", "Hold at", id="intercept.breakpoints", show=False,
+                tooltip="Hold answers at a breakpoint, before their clients get them"),
+        Binding("H", "held", "Held", id="intercept.held", show=False,
+                tooltip="The answers that are held: read them, edit them, let them go, drop them"),
         Binding("n", "next(1)", "Next finding", id="exchange.next",
                 tooltip="The next finding, or match of a search; in the list: the next exchange gone wrong"),
         Binding("N", "next(-1)", "Previous", id="exchange.previous", show=False,
@@ -97,7 +102,7 @@ class StreamScreen(InterceptingScreen):
     def __init__(self, library: Path) -> None:
         self.tape = OpenTape()
         super().__init__(ExchangeView(self.tape), first_digit=0)
-        self.library: Path = library
+        self.library = library
         self._url = ""
         self._tips: Tips | None = None
         self.catalogue = Catalogue(library)
@@ -105,6 +110,7 @@ class StreamScreen(InterceptingScreen):
         self._list = ExchangeList()
         self._tip = Static("", id="tip", markup=False)
         self._status = StatusLine()
+        self.held_bar = HeldBar(library, self._is_any_held)
         self._proxy = ProxyWatch(library)
         self._well = True  # nothing is wrong with the proxy
         self._trouble = Static("", id="trouble", markup=False)
@@ -142,8 +148,14 @@ class StreamScreen(InterceptingScreen):
         self._watch_proxy()
         self._watch_health()
 
-    def holds_any(self) -> bool:
+    def _is_any_held(self) -> bool:
         return any(row.state == "running" and "answer-held" in row.findings for row in self.catalogue.rows)
+
+    def action_breakpoints(self) -> None:
+        self.held_bar.choose_breakpoints(self.ask)
+
+    def action_held(self) -> None:
+        self.held_bar.open(self.view.tape.path)
 
     def serving(self, url: str) -> None:
         """The URL at which clients find the proxy; empty when it does not run any more."""
