@@ -102,7 +102,7 @@ class StreamScreen(ExchangeScreen):
     def __init__(self, library: Path) -> None:
         self.tape = OpenTape()
         super().__init__(ExchangeView(self.tape), first_digit=0)
-        self.library = library
+        self.library: Path = library
         self._url = ""
         self._tips: Tips | None = None
         self.catalogue = Catalogue(library)
