@@ -97,7 +97,7 @@ def line_text(line: Line) -> str:
     if line.kind == "sent":
         return f"{sender(line)} {decoded(line.data)}"
     if line.kind == "hold":
-        return f"HELD at {line.value.get('hold')}: {line.message}"
+        return f"HELD at {line.hold}: {line.message}"
     if line.kind == "release":
         return released(line)
     if line.kind == "end":

@@ -151,6 +151,11 @@ class Line:
         return error.get("message") if isinstance(error, dict) else error
 
     @property
+    def hold(self) -> str:
+        """The breakpoint that a `hold` line names."""
+        return self._text("hold")
+
+    @property
     def released(self) -> str:
         """What became of a held answer, of a `release` line."""
         return self._text("release")

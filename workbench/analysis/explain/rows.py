@@ -213,9 +213,9 @@ def _other(line: Line) -> tuple[str, list[str]]:
 
 
 def _hold(line: Line) -> tuple[str, list[str]]:
-    said = f"With the next read {line.value.get('message')}, which is what the breakpoint waits for."
+    said = f"With the next read {line.message}, which is what the breakpoint waits for."
     held = "Nothing of that read, nor of what came after it, went to the client before somebody decided."
-    return f"held at {line.value.get('hold')}", [said, held]
+    return f"held at {line.hold}", [said, held]
 
 
 def _release(line: Line) -> tuple[str, list[str]]:
