@@ -34,8 +34,8 @@ from workbench.analysis.verdicts import facts_of_player, facts_of_row, proof, ve
 from workbench.library.index import INDEX, Index
 from workbench.library.query import Filter, Library
 from workbench.library.tapefiles import new_id, tape_path
-from workbench.replay.comparison import Comparison
 from workbench.replay.player import Pane, Player
+from workbench.replay.sentdifference import SentComparison
 from workbench.replay.sources import replayables_of
 from workbench.tape.format import TapeReader, read_tape
 from workbench.tape.recipe import Wishes, make_recipe
@@ -112,7 +112,7 @@ class Checked:
         tape = read_tape(self.path)
         stream = make_recipe(tape.header, Wishes()).stream("none")
         made = [stream.feed(data) for data in tape.reads]
-        both = Comparison()
+        both = SentComparison()
 
         def work() -> None:
             for at, data in enumerate(made):

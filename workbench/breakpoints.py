@@ -13,10 +13,10 @@ from fnmatch import translate
 from typing import Literal, TypeAlias
 
 from transformer.answer.conformance import RULES
-from transformer.dialects import DIALECTS
+from transformer.dialects import loaded_dialects
 from transformer.findings import CATALOGUE
 from transformer.parser.machine import EVERYWHERE
-from transformer.records import Delta, Finding, Record, Transition
+from transformer.records import Delta, Effect, Finding, Record, Transition
 from workbench.errors import UserError
 from workbench.patterns import Pattern
 from workbench.text import counted
@@ -140,17 +140,39 @@ def _joined(*words: str | None) -> str:
     return " ".join(word for word in words if word)
 
 
+class CalledTools:
+    """The tools that are called, each when its name becomes known.
+
+    A machine knows the tool long before the client does, and also of what turns out not to be a call. Where
+    no machine tells it, the delta with which the call leaves does.
+    """
+
+    def __init__(self) -> None:
+        self._told: dict[tuple[int, str], str] = {}  # by choice and channel: the tool named last
+
+    def of_record(self, record: Record) -> str | None:
+        """The tool that becomes known with a record; each record is asked about once, in order."""
+        if isinstance(record, Transition):
+            return self._of_transition(record)
+        return self._of_call(record) if isinstance(record, Delta) and record.kind == "call" else None
+
+    def _of_transition(self, transition: Transition) -> str | None:
+        place = (transition.span.choice, transition.span.channel)
+        if named := transition.named:
+            self._told[place] = named
+            return named
+        if Effect.BEGINS in transition.effect:
+            self._told.pop(place, None)
+        return None
+
+    def _of_call(self, delta: Delta) -> str | None:
+        place = (delta.choice, delta.span.channel if delta.span is not None else "")
+        return (delta.name or "") if self._told.pop(place, None) != delta.name else None
+
+
 _LINE = re.compile(r"\s*(?P<kind>\w+)\s*(?P<sign>[:>])\s*(?P<value>.*?)\s*", re.DOTALL)
 _HELD = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,6})?)\s*(?P<unit>ms|s|ch|)")
 _WILD = re.compile(r"[*?]")
-_TABLES = [dialect.transitions for dialect in DIALECTS.values()]
-# All that there can be, so that a typing error is told. The rule for a call that is too long is in no table.
-_STATES = sorted({state for dialect in DIALECTS.values() for state in dialect.states})
-_RULES = sorted(
-    {rule.name for table in _TABLES for rules in table.values() for rule in rules}
-    | {one.name for one in EVERYWHERE if one.name}
-)
-_CODES = sorted({*CATALOGUE, *RULES})
 
 
 def parse(text: str) -> Breakpoint:
@@ -180,9 +202,27 @@ KINDS: Mapping[str, str] = {
 _EXAMPLES = f"such as {', '.join(KINDS.values())}"
 
 
+# All that there can be, so that a typing error is told. It is asked for with each line: a dialect of a module
+# is known only once somebody has named it.
+
+
+def _states() -> set[str]:
+    return {state for dialect in loaded_dialects() for state in dialect.states}
+
+
+def _rules() -> set[str]:
+    tables = (dialect.transitions for dialect in loaded_dialects())
+    named = {rule.name for table in tables for rules in table.values() for rule in rules}
+    return named | {one.name for one in EVERYWHERE if one.name}
+
+
+def _codes() -> set[str]:
+    return {*CATALOGUE, *RULES}
+
+
 def _known(what: str, names: Iterable[str], value: str) -> re.Pattern[str]:
     """A pattern for names that are all known; one without `*` has to be one of them."""
-    right = list(names)
+    right = sorted({name.lower() for name in names})
     if not _WILD.search(value) and value.lower() not in right:
         raise UserError(f"there is no {what} {value!r}; {_near(value.lower(), right)}")
     return _pattern(value)
@@ -209,9 +249,9 @@ def _held(source: str, value: str) -> Breakpoint:
 
 
 _MAKERS: Mapping[str, Callable[[str, str], Breakpoint]] = {
-    "state": lambda source, value: Entering(source, _known("state", _STATES, value)),
-    "rule": lambda source, value: ByRule(source, _known("rule", _RULES, value)),
-    "finding": lambda source, value: Finds(source, _known("finding", _CODES, value)),
+    "state": lambda source, value: Entering(source, _known("state", _states(), value)),
+    "rule": lambda source, value: ByRule(source, _known("rule", _rules(), value)),
+    "finding": lambda source, value: Finds(source, _known("finding", _codes(), value)),
     "upstream": _matching("upstream"),
     "machine": _matching("machine"),
     "client": _matching("client"),

@@ -29,7 +29,7 @@ from workbench.replay.sources import replayables_of
 from workbench.tape.recipe import Wishes
 from workbench.ui.app import CompareApp, ReplayApp, WorkbenchApp
 from workbench.ui.screens import problem
-from workbench.ui.screens.held import Desk, HeldEditor, HeldScreen
+from workbench.ui.screens.held import HeldAnswers, HeldEditor, HeldScreen
 from workbench.ui.screens.stream import StreamScreen
 
 # Where to begin, and the keys that lead to the screen from there.
@@ -92,7 +92,7 @@ def starts(library: Path) -> dict[str, App[Any]]:
     }
 
 
-class _Desk(Desk):
+class _HeldAnswers(HeldAnswers):
     """It holds an answer whose every word is an attack, and there is no proxy that could be asked."""
 
     async def look(self) -> None:
@@ -103,7 +103,7 @@ class _Desk(Desk):
 def made(start: str, library: Path) -> list[Screen[Any]]:
     """The screens of `_SHOWN`."""
     if start == "held":
-        return [HeldScreen(_Desk(library)), HeldEditor(HOSTILE, HOSTILE, lambda: 60.0)]
+        return [HeldScreen(_HeldAnswers(library)), HeldEditor(HOSTILE, HOSTILE, lambda: 60.0)]
     return [
         problem.no_configuration(HOSTILE),
         problem.other_flags(HOSTILE, [HOSTILE]),

@@ -111,3 +111,8 @@ _named: dict[str, Dialect] = {}  # by `module:NAME`, once somebody has named the
 def loaded_dialect(name: str) -> Dialect | None:
     """A registered dialect, or one that was named here before. Nothing is imported: a tape may name anything."""
     return DIALECTS.get(name) or _named.get(name)
+
+
+def loaded_dialects() -> tuple[Dialect, ...]:
+    """All of these."""
+    return (*DIALECTS.values(), *_named.values())

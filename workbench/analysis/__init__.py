@@ -4,7 +4,7 @@ verdict    one sentence about an exchange, and the row that proves it
 advice     what a person can do about a finding
 explain    a row or a byte of a replay in words, with what would have made it a call
 variants   an exchange with something about it changed
-session    the exchanges of one conversation, each call beside its result
+result     a tool's, beside the call of a conversation that it came back for
 filter     which exchanges a list shows
 appraisal  what is to be said of something that can be replayed, once it has been played
 """

@@ -120,7 +120,7 @@ def _state_of(player: Player, live: bool) -> str:
     if player.problem is not None and player.mode == "plain":
         return "damaged"  # as the index has it: nobody can say how this was to be converted
     if player.end is not None:
-        return str(player.end.value.get("end"))
+        return player.end.ended
     return "running" if live else "cut"
 
 
@@ -131,7 +131,7 @@ def _with_place(finding: Finding) -> str:
 
 
 def _told(line: Line) -> tuple[str, str]:
-    return str(line.value.get("finding")), str(line.value.get("message") or "")
+    return str(line.finding), line.message
 
 
 def _lost_lines(line: Line) -> int:
@@ -497,11 +497,11 @@ def _gap_or_last_step(player: Player) -> int | None:
 def _is_finding(item: object, code: str) -> bool:
     if isinstance(item, Finding):
         return item.code == code
-    return isinstance(item, Line) and item.value.get("finding") == code
+    return isinstance(item, Line) and item.finding == code
 
 
 def _is_refusal(item: object) -> bool:
-    status = item.value.get("status") if isinstance(item, Line) else None
+    status = item.status if isinstance(item, Line) else None
     return isinstance(status, int) and status >= 400
 
 

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from workbench.analysis.sessions import Link, Trouble, Turn, chain, turn_of
+from workbench.analysis.toolresults import Link, Trouble, Turn, chain, turn_of
 from workbench.cli.printing import Painted, write, write_painted
 from workbench.errors import UserError
 from workbench.library.query import Filter, Library, parse_moment

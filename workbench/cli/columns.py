@@ -111,7 +111,7 @@ def _delta(delta: Delta) -> str:
 
 def _line(line: Line) -> str:
     if line.kind == "finding":
-        return f"{line.value.get('level')}: {line.value.get('finding')}"
+        return f"{line.level}: {line.finding}"
     if line.kind == "sent":
         return f"{sender(line)} {_quoted(decoded(line.data))}"
     timed = line.kind in ("status", "end")

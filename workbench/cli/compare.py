@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from workbench.analysis.compare import Aligned, Comparison, Section, compare
+from workbench.analysis.exchangediff import Aligned, ExchangeDifference, Section, compare
 from workbench.cli.printing import Painted, on_terminal, write_painted
 from workbench.config.reading import read_settings
 from workbench.config.settings import Flags
@@ -68,7 +68,7 @@ def opened(name: str, wishes: Wishes) -> Player:
     return source.player
 
 
-def _lines(found: Comparison, titles: Sequence[str]) -> Iterator[list[Painted]]:
+def _lines(found: ExchangeDifference, titles: Sequence[str]) -> Iterator[list[Painted]]:
     for sign, title, judged in zip("-+", titles, found.verdicts, strict=True):
         yield [
             Painted(

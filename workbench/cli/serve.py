@@ -44,9 +44,9 @@ def serve(
     workers: int = 1,
 ) -> int:
     """Run it. What is wrong with the settings is said before anything is opened."""
-    for text in breakpoints:
-        parse(text)
     settings = read_settings(flags)
+    for text in breakpoints:  # the settings may have named a dialect with states of its own
+        parse(text)
     check_settings(settings)
 
     def announce(url: str) -> None:

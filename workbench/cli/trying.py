@@ -18,7 +18,7 @@ from workbench.analysis.filters import FilterError, fits_exchange, parse
 from workbench.cli.printing import write
 from workbench.config.reading import read_settings
 from workbench.config.settings import Flags, Settings
-from workbench.demo.unreliable import UnreliableModel, answer_on, asked_last
+from workbench.demo.traffic import UnreliableModel, answer_on, asked_last
 from workbench.errors import UserError
 from workbench.files import PRIVATE, replace_file, resolve
 from workbench.lab.outcomes import Outcome

@@ -219,7 +219,7 @@ UPSTREAM = _table(
         '"QWEN_API_KEY"'),
     Key("serves", kinds.NAMES, "Patterns of the model names that are routed here.", '["qwen*", "*/qwen*"]'),
     Key("models", kinds.MODELS, "Names that clients may use, and what the server calls these models.",
-        '{ coder = "Qwen/Qwen3-Coder-30B-A3B-Instruct" }'),
+        '{ coder = "example-org/coder-30b-instruct" }'),
     Key("dialects", kinds.SPOKEN,
         f"Beginnings of model names, and what these speak; for {DEFAULT}, besides the names that it knows.",
         f'{{ my-finetune = "{_OF_A_MODEL}" }}'),

@@ -76,7 +76,7 @@ def played(sample: str, pace: float = 1.5) -> Answer:
         # A tape may have a long silence; here five seconds are enough for a heartbeat.
         pieces.append(Piece(min((line.t - last) * pace, 5.0), line.data))
         last = line.t
-    broken = tape.end is not None and tape.end.value["end"] == "error"
+    broken = tape.end is not None and tape.end.ended == "error"
     return Answer(tuple(pieces), broken=broken)
 
 

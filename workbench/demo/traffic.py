@@ -7,9 +7,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import random
+import re
 import shutil
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -20,8 +23,11 @@ from typing import Any, ClassVar, Self
 import httpx
 import orjson
 
+from transformer.answer.observations import text_in
 from transformer.sse import encode
 from transformer.upstreams.qwen_chat import QwenChat
+from workbench.analysis.requests import system_text
+from workbench.analysis.variants.texts import texts_of
 from workbench.demo.scripts import (
     TEMPORARY,
     TITLE_PROMPT,
@@ -34,7 +40,9 @@ from workbench.demo.scripts import (
     said,
 )
 from workbench.proxy.registration import registered
+from workbench.replay.player import Player
 from workbench.system import on_signals
+from workbench.tape.format import Tape
 
 _SECONDS = 30.0  # for a request to arrive
 UNKNOWN = said("I am only the demo: I know its conversations, and this is not one of them.")
@@ -224,6 +232,64 @@ def _refused(details: str) -> Answer:
 
 def _json(value: Mapping[str, Any]) -> Answer:
     return Answer((Piece(0.1, orjson.dumps(value)),), kind="application/json")
+
+
+USUAL, CAREFUL = 0.4, 0.1
+CARE = "every tag that you opened"  # a prompt that asks for this gets better answers
+_CLOSER = re.compile(r"</\w+>")
+
+
+class UnreliableModel(Upstream):
+    """For `workbench try --demo`: it answers recorded requests as on their tapes, and every now and then
+    writes the call wrong. How often depends on the prompt, so that there is a difference to be found.
+
+    `answers` are texts by what was asked last; the same requests, in order, get the same answers.
+    """
+
+    def __init__(self, answers: Mapping[str, str], seed: int = 3) -> None:
+        super().__init__((), pace=0.0)
+        self._answers = answers
+        self._seed = seed
+        self._asked: Counter[tuple[str, bool]] = Counter()
+
+    def answer(self, path: str, body: bytes) -> Answer:
+        request = orjson.loads(body) if body else {}
+        if not path.endswith("/chat/completions") or not isinstance(request, dict):
+            return super().answer(path, body)
+        question, careful = asked_last(request), CARE in (system_text(request) or "")
+        self._asked[question, careful] += 1
+        chance = random.Random(f"{self._seed} {question} {careful} {self._asked[question, careful]}")
+        text = self._answers.get(question, "I know nothing about that.")
+        if chance.random() < (CAREFUL if careful else USUAL):
+            text = chance.choice((_without_closer, _cut, _only_prose))(text)
+        return said(text, model=str(request.get("model") or ""), pace=0.0)
+
+
+def asked_last(request: Mapping[str, Any]) -> str:
+    messages = request.get("messages")
+    for message in reversed(messages if isinstance(messages, list) else []):
+        if isinstance(message, dict) and message.get("role") == "user":
+            return text_in(message.get("content"))
+    return ""
+
+
+def answer_on(tape: Tape) -> str:
+    """What the model wrote on a tape."""
+    player = Player(tape.header)
+    player.add(tape.lines)
+    return next((text.text for text in texts_of(player) if text.channel == "content"), "")
+
+
+def _without_closer(text: str) -> str:
+    return _CLOSER.sub("", text, count=1)
+
+
+def _cut(text: str) -> str:
+    return text[: len(text) * 2 // 3]
+
+
+def _only_prose(text: str) -> str:
+    return "I will do that now."
 
 
 # -- the agent

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.answer.observations import Call, choices_of
-from transformer.dialects import BUILTIN_TEMPLATES, loaded_dialect
+from transformer.dialects import BUILTIN_TEMPLATES, DEFAULT, loaded_dialect
 from transformer.policy import Policy, PolicyError
 from workbench.errors import UserError
 from workbench.proxy.asking import Resend
@@ -26,7 +26,7 @@ from workbench.tape.recipe import Wishes, known_dialect, make_recipe
 
 RECORDED = "recorded"  # the prompt of the tape, whatever it was
 BUILT_IN = "built-in"
-_PARTS = {"prompt": "careful.jinja", "dialect": "auto", "model": "qwen3-max"}  # with an example of each
+_PARTS = {"prompt": "careful.jinja", "dialect": DEFAULT, "model": "qwen3-max"}  # with an example of each
 _SWITCHES = frozenset(Policy.__dataclass_fields__)
 # Members of a request's body that decide how a model answers, and that a try may set.
 PARAMETERS = (

@@ -4,7 +4,7 @@
     [[variant]]                             # none: the prompts as they were recorded
     name = "careful"
     prompt = "careful.jinja"                # a file, "built-in" or "recorded"
-    dialect = "auto"                        # each of these may be left out
+    dialect = "NAME"                        # one of `workbench dialects`; each of these may be left out
     model = "qwen3-max"
     set = { temperature = 0.7, malformed = "repair" }
     [[case]]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.library.tapefiles import PART, TapeEntry, is_marked, list_tapes
-from workbench.text import json_object
+from workbench.tape.format import is_end_line
 
 _DAY = 86400.0
 # A tape without its end line that was written to so recently is taken for one that is still running.
@@ -93,7 +93,6 @@ def _has_end(tape: Path) -> bool:
     try:
         with tape.open("rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
-            value = json_object(file.read().rstrip().rpartition(b"\n")[2])
+            return is_end_line(file.read().rstrip().rpartition(b"\n")[2])
     except OSError:
         return False
-    return value is not None and "end" in value

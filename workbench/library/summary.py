@@ -234,9 +234,9 @@ def summarise(library: Path, entry: TapeEntry) -> dict[str, Any]:
 def _columns(given: Input, tape: Tape, modified: float) -> dict[str, Any]:
     header = columns_of_header(tape.header)
     columns = header | _counts(tape) | _end(tape, header, modified)
-    noticed = [line.value for line in tape.of("finding")]
-    levels = {str(value["finding"]): str(value.get("level")) for value in noticed}
-    findings = dict(Counter(str(value["finding"]) for value in noticed))
+    noticed = [(str(line.finding), line.level) for line in tape.of("finding")]
+    levels = dict(noticed)
+    findings = dict(Counter(code for code, _ in noticed))
     said = columns_of_summary(tape.end.value) if tape.end is not None else {}
     # What is found when an answer ends is not true of one that still runs.
     converts = columns["kind"] != "relay" and columns["state"] != "running"
@@ -251,7 +251,7 @@ def _columns(given: Input, tape: Tape, modified: float) -> dict[str, Any]:
 
 def _counts(tape: Tape) -> dict[str, Any]:
     reads = tape.of("read")
-    status = [line.value["status"] for line in tape.of("status") if line.value.get("side") == "client"]
+    status = [line.status for line in tape.of("status") if line.side == "client"]
     return {
         "chunks": len(reads),
         "bytes": sum(len(line.data) for line in reads),
@@ -262,7 +262,7 @@ def _counts(tape: Tape) -> dict[str, Any]:
 
 def _end(tape: Tape, header: dict[str, Any], modified: float) -> dict[str, Any]:
     if tape.end is not None:
-        return {"state": text_of(tape.end.value["end"]), "duration": tape.end.t}
+        return {"state": text_of(tape.end.ended), "duration": tape.end.t}
     if is_alive(header["pid"]) and time.time() - modified < RECENT:
         return {"state": "running"}
     return {"state": "cut", "duration": tape.lines[-1].t if tape.lines else 0.0}

@@ -11,8 +11,8 @@ exchange      one request of a client and everything that is done for it
 upstream      a request to a server and its reply, within limits of time; http1 has the connections
 fault         what went wrong there, with a sentence that says what to do
 relay         upstream's reads through the transformer to the client, while they come
-intercept     a breakpoint holds an answer before the client has it, until a person decides
-watch         looks for breakpoints in an answer while it comes
+intercept     a breakpoint holds an answer before the client has it, until a person decides; a watch
+              looks for breakpoints in it while it comes
 client        the other end: what is written there is written once, in order, and recorded
 recording     the tape of the exchange, written by the recorder's own thread
 control       what a viewer may ask of a running proxy

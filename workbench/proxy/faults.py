@@ -36,6 +36,7 @@ _TITLE = re.compile(r"<title[^>]{0,200}>(.{0,400}?)</title", re.DOTALL | re.IGNO
 _AUTO_REFUSED = re.compile(
     r"tool[ _]choice.{0,40}requires|enable-auto-tool-choice|tool-call-parser", re.DOTALL
 )
+_MODEL = re.compile("model", re.IGNORECASE)
 
 _ADVICE: Mapping[int, str] = {
     400: "",
@@ -199,6 +200,11 @@ def refused(status: int, body: bytes, name: str) -> Fault:
     fault = replace(of_answer(status, body, name), answered=status)
     value = json_object(body)
     return fault if value is None or _reported(body) is None else replace(fault, original=body)
+
+
+def is_about_model(fault: Fault) -> bool:
+    """Whether it speaks of the model: then the address may well be known there, and the model is not."""
+    return _MODEL.search(fault.message) is not None
 
 
 def _as_told(status: int, error: dict[str, Any]) -> Fault:

@@ -12,6 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from transformer.answer.events import error_in
+from transformer.answer.leaks import hits
+from transformer.answer.observations import observation
 from transformer.answer.review import observed
 from transformer.answer.stream import StreamTransformer, rescue
 from transformer.jsontext import dumps
@@ -19,7 +21,7 @@ from transformer.sse import SSEDecoder
 from transformer.upstreams import find_kind
 from workbench.proxy.client import Heartbeat
 from workbench.proxy.exchange import LONGEST_ERROR, Exchange
-from workbench.proxy.faults import Fault, Faulted, of_answer, refused
+from workbench.proxy.faults import Fault, Faulted, is_about_model, of_answer, refused
 from workbench.proxy.incoming import SERVED, SERVES, Pairs, first, headers_for_client
 from workbench.proxy.upstream import Reply
 from workbench.tape.format import End
@@ -581,7 +583,7 @@ class UnchangedRelay(Relay):
     def _with_advice(self, fault: Fault) -> Fault:
         """What would be served, or which setting would make us serve it."""
         path = self.exchange.outgoing.incoming.path
-        if "model" in fault.message.lower() and path in SERVED:
+        if is_about_model(fault) and path in SERVED:
             return fault
         advice = f"{SERVES}; anything else goes to upstream as it is."
         if path in SERVED:
@@ -593,16 +595,19 @@ class UnchangedRelay(Relay):
         incoming = self.exchange.outgoing.incoming
         if incoming.method != "POST" or incoming.json is None or b"<" not in head:
             return
-        answer = {"choices": [{"message": {"role": "assistant", "content": text_in_body(head)}}]}
+        text = text_in_body(head)
+        answer = {"choices": [{"message": {"role": "assistant", "content": text}}]}
         tools = incoming.json.get("tools")
         request = {"tools": tools, "messages": []} if tools else None
-        seen = next((one for one in observed(answer, request) if one.code in _LEAKS), None)
-        if seen is not None:
-            why = f"POST {incoming.path} is passed on unchanged, only chats are converted"
-            self.exchange.note("leaked-markers", "error", f"{seen.message.partition(':')[0]}: {why}")
+        seen = next((one for one in observed(answer, request) if one.code == "leaked-markers"), None)
+        if seen is None:
+            return
+        dialect = next((hit.mark.dialect for hit in hits(text) if hit.start == seen.start), "markup")
+        why = f"POST {incoming.path} is passed on unchanged, only chats are converted"
+        found = observation("leaked-markers", found=dialect, why=why)
+        self.exchange.note(found.code, found.level, found.message)
 
 
-_LEAKS = ("leaked-markers", "other-dialect")
 _SAID = frozenset({"text", "content", "delta", "response", "output_text", "reasoning_content", "thinking"})
 
 

@@ -258,9 +258,9 @@ class Alignment(RowIndex):
         if isinstance(item, Finding):
             return _FINDING, ALONE, item.call
         assert isinstance(item, Line)
-        if "finding" in item.value:
+        if item.finding is not None:
             return _FINDING, ALONE, None
-        own = item.kind == "sent" and "by" not in item.value
+        own = item.kind == "sent" and item.by is None
         return (_DELTA, _BYTES, None) if own else (_TAPE, ALONE, None)
 
     def _kind_of_move(self, item: Transition) -> tuple[int, int, int | None]:

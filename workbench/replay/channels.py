@@ -10,8 +10,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
-from transformer.records import Delta, Effect, Event, Transition
-from workbench.breakpoints import WINDOW
+from transformer.records import Delta, Event, Transition
+from workbench.breakpoints import WINDOW, CalledTools
 from workbench.patterns import Pattern
 from workbench.replay.message import Assembly, call_parts_of, parts_of
 from workbench.replay.player import Item, Pane, Player
@@ -209,11 +209,7 @@ def _encoded(text: str) -> bytes:
 
 
 class ToolNames(RowIndex):
-    """The tools that are called, each with the step with which its name is known.
-
-    A machine knows the tool long before the client does, and also of what turns out not to be a call. Where
-    no machine tells it, the delta with which the call leaves does.
-    """
+    """The tools that are called, each with the step with which its name is known."""
 
     def __init__(self, player: Player, assembly: Assembly) -> None:
         super().__init__(player)
@@ -221,7 +217,7 @@ class ToolNames(RowIndex):
         self._steps = array("q")
         self._names: list[str] = []
         self._natives = 0  # so many of the assembly's have been taken
-        self._told: dict[tuple[int, str], str] = {}  # by choice and channel: the tool named last
+        self._called = CalledTools()
 
     def at(self, step: int) -> list[str]:
         """The tools that are known with a step."""
@@ -235,27 +231,12 @@ class ToolNames(RowIndex):
         return self._assembly.known
 
     def _look(self, step: int, item: Item) -> None:
-        if isinstance(item, Transition):
-            self._add_transition(step, item)
-        elif isinstance(item, Delta) and item.kind == "call":
-            self._add_call(step, item)
+        if isinstance(item, Transition | Delta) and (name := self._called.of_record(item)) is not None:
+            self._add(step, name)
         natives = self._assembly.natives
         while self._natives < len(natives) and natives[self._natives].step <= step:
             self._add(step, natives[self._natives].name)
             self._natives += 1
-
-    def _add_transition(self, step: int, transition: Transition) -> None:
-        place = (transition.span.choice, transition.span.channel)
-        if named := transition.named:
-            self._told[place] = named
-            self._add(step, named)
-        elif Effect.BEGINS in transition.effect:
-            self._told.pop(place, None)
-
-    def _add_call(self, step: int, delta: Delta) -> None:
-        place = (delta.choice, delta.span.channel if delta.span is not None else "")
-        if self._told.pop(place, None) != delta.name:
-            self._add(step, delta.name or "")
 
     def _add(self, step: int, name: str) -> None:
         self._steps.append(step)

@@ -43,9 +43,9 @@ def _words(one: Breakpoint, timeline: Timeline, step: int) -> str | None:
         return _held_long(one, timeline, step)
     item = timeline.player.item(*timeline.player.place(step))
     if isinstance(item, Line):
-        if not isinstance(one, Finds):
+        if not isinstance(one, Finds) or item.finding is None:
             return None
-        return one.of_finding(str(item.value.get("finding")), str(item.value.get("message")))
+        return one.of_finding(item.finding, item.message)
     return None if isinstance(item, int) else one.of_record(item)
 
 

@@ -166,7 +166,7 @@ class Unreadable:
 
 def was_sent(line: Line) -> bool:
     """Whether the transformer sent this then, which says nothing about a variant."""
-    return line.kind == "sent" and "by" not in line.value
+    return line.kind == "sent" and line.by is None
 
 
 # An end line also sums up what was found and called then, which says nothing about a variant.

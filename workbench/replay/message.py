@@ -303,7 +303,7 @@ class Assembly(RowIndex):
     def _add_sent(self, step: int, line: Line) -> None:
         if self._whole is not None:
             return
-        if "by" in line.value:
+        if line.by is not None:
             self._read_object(step, line.data)
         elif self._body or begins_object(line.data):
             self._body += line.data

@@ -23,7 +23,7 @@ from transformer.jsontext import begins_object, dumps
 from transformer.provenance import SourceMap
 from transformer.records import Delta, Event, Finding, Level, Ranges, Record, Span, Transition
 from workbench.errors import UserError
-from workbench.replay.comparison import Comparison, Difference
+from workbench.replay.sentdifference import SentComparison, SentDifference
 from workbench.tape.format import Line
 from workbench.tape.recipe import Recipe, Wishes, make_recipe
 from workbench.text import json_object
@@ -244,7 +244,7 @@ class Player:
         self._message: MessageTransformer | None = None
         self._whole: dict[str, Any] | None = None  # what an answer in one piece became
         self._conformance: Conformance | None = None
-        self._comparison = Comparison()
+        self._comparison = SentComparison()
         self._opening = b""  # what the client was sent before upstream said anything
         self._dropped = False  # by a person: what was held back is gone with the rest
         self._body: bytes | None = None  # of a message that a person changed
@@ -275,7 +275,7 @@ class Player:
         return self._stream.completion if self._stream is not None else self._whole
 
     @property
-    def difference(self) -> Difference | None:
+    def difference(self) -> SentDifference | None:
         """Where what the client got is not what today's code would send."""
         return self._comparison.difference
 
@@ -478,12 +478,12 @@ class Player:
             elif kind == "end":
                 self._add_end(line)
             elif kind in ("hold", "release"):
-                self._dropped = line.value.get("release") == "dropped"
+                self._dropped = line.released == "dropped"
                 self._show_line(Pane.CLIENT, line)
                 if (replacement := line.replacement) is not None:
                     self._replace(*replacement)
             else:
-                self._show_line(Pane.MACHINE if "finding" in line.value else Pane.UPSTREAM, line)
+                self._show_line(Pane.UPSTREAM if line.finding is None else Pane.MACHINE, line)
 
     def _add_read(self, t: float, data: bytes) -> None:
         if self._blank:
@@ -506,19 +506,19 @@ class Player:
         self._held.add_read(flows=len(client) > sent)
 
     def _add_sent(self, line: Line) -> None:
-        own = "by" not in line.value and self.mode != "plain"
+        own = line.by is None and self.mode != "plain"
         if own:
             if self._message is not None:
                 self._convert_whole()
             self._comparison.sent(line.data)
-        elif "by" not in line.value and not self.reads:
+        elif line.by is None and not self.reads:
             self._opening += line.data
         if not own or self.mode == "message" or self._collected:
             self._show_line(Pane.CLIENT, line)
 
     def _add_status(self, line: Line) -> None:
-        side, status = line.value.get("side"), line.value.get("status")
-        if isinstance(side, str) and isinstance(status, int):
+        side, status = line.side, line.status
+        if side and isinstance(status, int):
             self.status[side] = status
         if side == "client":
             self._convert_whole()
@@ -526,10 +526,10 @@ class Player:
 
     def _add_end(self, line: Line) -> None:
         self.end = line
-        how = line.value.get("end")
+        how = line.ended
         if self.status.get("client", 200) < 300:
             if how != "cancelled":
-                self._conclude(how == "error", line.value.get("error") or "no reason is on the tape")
+                self._conclude(how == "error", line.error or "no reason is on the tape")
             else:
                 self._convert_whole()  # what was all there, in however many reads
             if self._conformance is not None:
@@ -702,7 +702,7 @@ class Player:
     def _show_line(self, pane: Pane, line: Line) -> None:
         self._clock = max(self._clock, line.t)
         if pane is Pane.MACHINE:  # what the proxy found
-            self.finding_steps.add(self.steps, line.value.get("level"))
+            self.finding_steps.add(self.steps, line.level)
         self.lines.append(line)
         self._add_row(pane, ~(len(self.lines) - 1))
 

@@ -90,22 +90,20 @@ def said_in(player: Player, read: int) -> list[str]:
 
 def line_text(line: Line) -> str:
     """A line of the tape itself."""
-    value = line.value
     if line.kind == "status":
-        return f"HTTP {value.get('status')}"
+        return f"HTTP {line.status}"
     if line.kind == "finding":
-        return f"{value.get('finding')} {value.get('message')}"
+        return f"{line.finding} {line.message}"
     if line.kind == "sent":
         return f"{sender(line)} {decoded(line.data)}"
     if line.kind == "hold":
-        return f"HELD at {value.get('hold')}: {value.get('message')}"
+        return f"HELD at {line.hold}: {line.message}"
     if line.kind == "release":
         return released(line)
     if line.kind == "end":
-        error = value.get("error")
-        said = error.get("message") if isinstance(error, dict) else error
-        return f"end: {value.get('end')}{f', {said}' if said else ''}"
-    return f"{line.kind} {dict(value)}"
+        said = line.error_message
+        return f"end: {line.ended}{f', {said}' if said else ''}"
+    return f"{line.kind} {dict(line.value)}"
 
 
 _RELEASED = {
@@ -120,11 +118,11 @@ _RELEASED = {
 
 def released(line: Line) -> str:
     """How a hold ended, and after how long."""
-    how, seconds = str(line.value.get("release")), line.value.get("seconds")
+    how, seconds = line.released, line.value.get("seconds")
     after = f" after {seconds:.1f} s" if isinstance(seconds, int | float) else ""
     return f"{_RELEASED.get(how, how)}{after}"
 
 
 def sender(line: Line) -> str:
     """Who sent a piece to the client; of what the transformer made only the bytes are shown."""
-    return str(line.value.get("by") or "bytes")
+    return line.by or "bytes"

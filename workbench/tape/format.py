@@ -97,6 +97,73 @@ class Line:
         kind = self.kind
         return _payload(self.value, kind) if kind in ("read", "sent") else b""
 
+    # The keys of some kinds, for those who show or judge a line. A tape is data from anywhere: what ought to
+    # be text is made text, and all else is as it stands there.
+
+    @property
+    def by(self) -> str | None:
+        """Who made a `sent` piece; None: the transformer."""
+        return str(self.value["by"]) if "by" in self.value else None
+
+    @property
+    def side(self) -> str:
+        """Whose `status` it is."""
+        return self._text("side")
+
+    @property
+    def status(self) -> object:
+        return self.value.get("status")
+
+    @property
+    def finding(self) -> str | None:
+        """The code of a `finding`; None: this is not one."""
+        return str(self.value["finding"]) if "finding" in self.value else None
+
+    @property
+    def level(self) -> str:
+        """Of a `finding`."""
+        return self._text("level")
+
+    @property
+    def message(self) -> str:
+        """Of a `finding`, or of a `hold`."""
+        return self._text("message")
+
+    @property
+    def where(self) -> str:
+        """What a `finding` is about: "request" or "proxy"."""
+        return self._text("where")
+
+    @property
+    def ended(self) -> str:
+        """How the exchange ended, of an `end` line."""
+        return self._text("end")
+
+    @property
+    def error(self) -> Any:
+        """Why, where it failed: a sentence, or an object with one."""
+        return self.value.get("error")
+
+    @property
+    def error_message(self) -> Any:
+        """The sentence alone."""
+        error = self.error
+        return error.get("message") if isinstance(error, dict) else error
+
+    @property
+    def hold(self) -> str:
+        """The breakpoint that a `hold` line names."""
+        return self._text("hold")
+
+    @property
+    def released(self) -> str:
+        """What became of a held answer, of a `release` line."""
+        return self._text("release")
+
+    def _text(self, key: str) -> str:
+        value = self.value.get(key)
+        return "" if value is None else str(value)
+
     @property
     def replacement(self) -> tuple[int, list[bytes]] | None:
         """Of a `release` line: how many reads stay, and what came instead of the others; None: all stay."""
@@ -211,6 +278,12 @@ def read_tape(source: str | Path | bytes) -> Tape:
     if not complete:
         problems.append("its end line is missing, the recording was cut off")
     return Tape(reader.header, tuple(lines), complete, "; ".join(problems) or None)
+
+
+def is_end_line(text: bytes) -> bool:
+    """Whether a tape's last line says how the exchange ended: without it, somebody may still be writing."""
+    value = json_object(text)
+    return value is not None and Line(value).kind == "end"
 
 
 # -- the lines

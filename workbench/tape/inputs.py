@@ -366,6 +366,6 @@ def _chunk(choices: list[dict[str, Any]]) -> bytes:
 def _finish(t: StreamTransformer, tape: Tape | None) -> bytes:
     """The end as the tape says it was. One that breaks off is read as far as it goes, like a clean EOF."""
     end = tape.end if tape is not None else None
-    if end is None or end.value.get("end") != "error":
+    if end is None or end.ended != "error":
         return t.finish()
-    return t.fail(end.value.get("error") or end.value.get("message") or "no reason is on the tape")
+    return t.fail(end.error or end.message or "no reason is on the tape")

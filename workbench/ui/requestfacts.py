@@ -10,6 +10,7 @@ from transformer.dialects import BUILTIN_TEMPLATES
 from workbench.analysis.advice import advice
 from workbench.analysis.requests import CHARACTERS_A_TOKEN, Cost, readable, system_text, tool_costs
 from workbench.replay.player import Player
+from workbench.tape.format import Line
 from workbench.tape.recipe import chat_request, dialect_in
 from workbench.ui.display import look_of, sign_of
 from workbench.ui.rowfacts import json_of
@@ -118,12 +119,8 @@ def _tokens(characters: int) -> int:
     return -(-characters // CHARACTERS_A_TOKEN)
 
 
-def request_findings(player: Player) -> list[Mapping[str, Any]]:
-    return [
-        line.value
-        for line in player.lines
-        if "finding" in line.value and line.value.get("where") == "request"
-    ]
+def request_findings(player: Player) -> list[Line]:
+    return [line for line in player.lines if line.finding is not None and line.where == "request"]
 
 
 def findings_sheet(player: Player) -> Document:
@@ -131,10 +128,10 @@ def findings_sheet(player: Player) -> Document:
     found = request_findings(player)
     if not found:
         return sheet.paragraph("Nothing is to be said about this request.", "good")
-    for value in found:
-        level, code = str(value.get("level")), str(value["finding"])
+    for line in found:
+        level, code = line.level, str(line.finding)
         sheet.heading(f"{sign_of(level)} {level}: {code}", look_of(level))
-        sheet.paragraph(str(value.get("message")), "bright")
+        sheet.paragraph(line.message, "bright")
         if said := advice(code):
             sheet.paragraph(f"What to do: {said}")
     return sheet
@@ -171,8 +168,8 @@ def _answers(player: Player) -> Iterator[tuple[str, Headers]]:
     names = {"upstream": "upstream → proxy", "client": "proxy → client"}
     for line in player.lines:
         if line.kind == "status":
-            name = names.get(str(line.value.get("side")), "status")
-            yield f"{name}: HTTP {line.value.get('status')}", _pairs(line.value.get("headers"))
+            name = names.get(line.side, "status")
+            yield f"{name}: HTTP {line.status}", _pairs(line.value.get("headers"))
 
 
 def _pairs(value: object) -> Headers:

@@ -155,8 +155,8 @@ def name_of(player: Player, pane: Pane, item: Item) -> str:
         return f"{sign_of(item.level)} {item.code}"
     if isinstance(item, Event):
         return f"event {item.number + 1}"
-    found = item.value.get("finding")
-    return f"{sign_of(item.value.get('level'))} {found}" if found else _LINES.get(item.kind, "line")
+    found = item.finding
+    return f"{sign_of(item.level)} {found}" if found else _LINES.get(item.kind, "line")
 
 
 def about(player: Player, pane: Pane, row: int) -> FactSheet:
@@ -242,15 +242,14 @@ def _say_delta(sheet: FactSheet, item: Delta) -> None:
 
 
 def _say_line(sheet: FactSheet, item: Line) -> None:
-    value = item.value
-    if "finding" in value:
-        _say_finding(sheet, str(value.get("level")), str(value["finding"]), str(value.get("message")))
-        sheet.fact("told by", value.get("where"))
+    if item.finding is not None:
+        _say_finding(sheet, item.level, item.finding, item.message)
+        sheet.fact("told by", item.where or None)
         return
     sheet.heading(_LINES.get(item.kind, "a line of the tape"))
     if item.kind == "damaged":
         sheet.paragraph("It is kept as it is and shown as bytes.")
-    for key, entry in value.items():
+    for key, entry in item.value.items():
         if key == "headers" and isinstance(entry, list):
             for pair in entry:
                 name, text = (pair[0], pair[1]) if isinstance(pair, list) and len(pair) == 2 else ("?", pair)

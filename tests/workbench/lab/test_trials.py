@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests.support.project import SAMPLES
-from workbench.demo.unreliable import CAREFUL, USUAL, UnreliableModel, answer_on, asked_last
+from workbench.demo.traffic import CAREFUL, USUAL, UnreliableModel, answer_on, asked_last
 from workbench.errors import UserError
 from workbench.lab.outcomes import Outcome
 from workbench.lab.page import Page

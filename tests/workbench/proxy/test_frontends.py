@@ -303,6 +303,8 @@ def test_calls_that_pass_as_text_are_told(plain: Bench, api: str):
     post(plain, api, whole(said), stream=False)
     found = verdict(facts_of_player(played(plain.tape())))
     assert (found.kind, found.level) == ("leak", "error") and f"/{api} " in found.long
+    (told,) = plain.tape().of("finding")
+    assert told.message.startswith("a call written as qwen3-coder reached the client as text: POST /")
 
 
 @each_row("api", BOTH)
@@ -310,6 +312,8 @@ def test_an_upstream_without_that_api_says_which_setting_helps(plain: Bench, api
     response = post(plain, api, failure(404, {"detail": "Not Found"}))
     assert response.status_code in (400, 404)
     assert "speaks = []" in response.json()["error"]["message"]
+    response = post(plain, api, failure(404, {"error": {"message": "The Model m does not exist"}}))
+    assert response.json()["error"]["message"] == "The Model m does not exist", "the address is right"
 
 
 # -- settings of an upstream

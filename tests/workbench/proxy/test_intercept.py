@@ -14,10 +14,17 @@ from tests.support import http
 from tests.support.bench import HASTY, TOOLS, Bench, running_bench, wait_for
 from tests.support.sdks import openai
 from tests.support.streams import message, stream_of
+from tests.support.tapes import SAMPLES, as_message, sample
+from tests.support.tiers import some
 from tests.support.upstream.answers import Answer, Close, Finish, Gate, Head, Send, stream, whole
+from workbench.breakpoints import parse
+from workbench.proxy.intercept import Watch
 from workbench.proxy.registration import registered
+from workbench.replay.hits import next_hit
 from workbench.replay.player import Player
+from workbench.replay.timeline import Timeline
 from workbench.tape.format import Tape
+from workbench.tape.recipe import Wishes, make_recipe
 
 CALL = "Look:\n<read_file>\n<path>secret.txt</path>\n</read_file>"
 READS = [
@@ -34,7 +41,7 @@ def gated(*gates: str) -> Answer:
     return Answer([Head(200, [("content-type", "text/event-stream")]), Send(READS[0]), *waits, Finish()])
 
 
-class Desk:
+class Person:
     """The person at the screen: sets breakpoints, sees what is held, decides."""
 
     def __init__(self, bench: Bench) -> None:
@@ -89,11 +96,11 @@ def module_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 
 
 @pytest.fixture
-def desk(module_bench: Bench) -> Iterator[Desk]:
-    desk = Desk(module_bench)
-    yield desk
-    desk.ask("DELETE", "/breakpoints")
-    desk.pool.shutdown()
+def person(module_bench: Bench) -> Iterator[Person]:
+    person = Person(module_bench)
+    yield person
+    person.ask("DELETE", "/breakpoints")
+    person.pool.shutdown()
 
 
 class Streamed:
@@ -133,22 +140,22 @@ def called(player: Player) -> list[tuple[str, Any]]:
     return [(one["function"]["name"], json.loads(one["function"]["arguments"])) for one in calls]
 
 
-def test_a_stream_is_held_read_edited_and_let_go(desk: Desk):
-    desk.stop_at("tool:read*")
+def test_a_stream_is_held_read_edited_and_let_go(person: Person):
+    person.stop_at("tool:read*")
     client = Streamed()
-    done = desk.start(client, gated("first", "rest"))
+    done = person.start(client, gated("first", "rest"))
     wait_for(lambda: client.content == "Look:" or None, "what comes before the hold")
-    desk.bench.upstream.open("first")
-    (held,) = desk.held()
+    person.bench.upstream.open("first")
+    (held,) = person.held()
     assert held["breakpoint"] == "tool:read*" and held["message"] == "a call of read_file"
     assert held["arriving"] and 0 < held["left"] <= 300 and held["keep"] == 1
     assert "can be edited when all of it is here" in str(
-        desk.do(held["id"], "edit", 409, keep=1, reads=[OTHER])
+        person.do(held["id"], "edit", 409, keep=1, reads=[OTHER])
     )
-    desk.bench.upstream.open("rest")
-    (held,) = desk.held(arriving=False)
+    person.bench.upstream.open("rest")
+    (held,) = person.held(arriving=False)
     # The running tape has all that upstream sent, and that it is held.
-    running = lambda: desk.tape(held["id"], complete=False)  # noqa: E731
+    running = lambda: person.tape(held["id"], complete=False)  # noqa: E731
     wait_for(lambda: len(running().reads) == 3, "what came is on the running tape")
     assert [line.value["hold"] for line in running().of("hold")] == ["tool:read*"]
     # A comment keeps the client waiting; nothing of the call has reached it.
@@ -156,12 +163,12 @@ def test_a_stream_is_held_read_edited_and_let_go(desk: Desk):
     wait_for(lambda: b": held\n\n" in [one.data for one in running().of("sent")], "a heartbeat of the hold")
     assert not client.calls and not done.done()
     assert "has the beginning" in str(
-        desk.do(held["id"], "edit", 409, keep=0, reads=[stream_of("No").decode()])
+        person.do(held["id"], "edit", 409, keep=0, reads=[stream_of("No").decode()])
     )
-    desk.do(held["id"], "edit", keep=1, reads=[stream_of(OTHER).decode()])
+    person.do(held["id"], "edit", keep=1, reads=[stream_of(OTHER).decode()])
     assert done.result(10) == ("Look:", [("read_file", {"path": "README.md"})])
-    desk.do(held["id"], "release", 409)
-    tape = desk.tape(held["id"])
+    person.do(held["id"], "release", 409)
+    tape = person.tape(held["id"])
     (release,) = tape.of("release")
     assert (
         release.value["release"] == "edited" and release.value["keep"] == 1 and release.value["seconds"] > 0
@@ -171,137 +178,198 @@ def test_a_stream_is_held_read_edited_and_let_go(desk: Desk):
     assert tape.end is not None and tape.end.value["findings"]["answer-edited"] == 1
 
 
-def test_a_whole_answer_is_held_edited_and_let_go(desk: Desk):
-    desk.stop_at("client:secret")
-    done = desk.start(created, whole(message(CALL)))
-    (held,) = desk.held()
+def test_a_whole_answer_is_held_edited_and_let_go(person: Person):
+    person.stop_at("client:secret")
+    done = person.start(created, whole(message(CALL)))
+    (held,) = person.held()
     assert not held["arriving"] and not done.done()
-    assert "is not a" in str(desk.do(held["id"], "edit", 409, keep=0, reads=["not JSON"]))
-    desk.do(held["id"], "edit", keep=0, reads=[json.dumps(message(OTHER))])
+    assert "is not a" in str(person.do(held["id"], "edit", 409, keep=0, reads=["not JSON"]))
+    person.do(held["id"], "edit", keep=0, reads=[json.dumps(message(OTHER))])
     assert done.result(10) == ("", [("read_file", {"path": "README.md"})])
-    tape = desk.tape(held["id"])
+    tape = person.tape(held["id"])
     assert tape.of("release")[0].value["release"] == "edited"
     assert called(replayed(tape)) == [("read_file", {"path": "README.md"})]
     assert b"secret.txt" in tape.reads[0]
 
 
-def test_let_go_while_upstream_still_sends(desk: Desk):
-    desk.stop_at("upstream:ook")
+def test_let_go_while_upstream_still_sends(person: Person):
+    person.stop_at("upstream:ook")
     client = Streamed()
-    desk.bench.upstream.open("at once")
-    done = desk.start(client, gated("at once", "more"))
-    (held,) = desk.held()
+    person.bench.upstream.open("at once")
+    done = person.start(client, gated("at once", "more"))
+    (held,) = person.held()
     assert held["keep"] == 0 and not client.content
-    desk.do(held["id"], "release")
+    person.do(held["id"], "release")
     wait_for(lambda: client.content == "Look:" or None, "what was held")
-    desk.bench.upstream.open("more")
+    person.bench.upstream.open("more")
     assert done.result(10) == ("Look:", [("read_file", {"path": "secret.txt"})])
-    tape = desk.tape(held["id"])
+    tape = person.tape(held["id"])
     assert tape.of("release")[0].value["release"] == "unchanged"
     replayed(tape)
 
 
 @pytest.mark.parametrize("arriving", [True, False])
-def test_a_dropped_stream_ends_with_an_error(desk: Desk, arriving: bool):
-    desk.stop_at("tool:*")
+def test_a_dropped_stream_ends_with_an_error(person: Person, arriving: bool):
+    person.stop_at("tool:*")
     client = Streamed()
-    asked = len(desk.bench.upstream.requests)
+    asked = len(person.bench.upstream.requests)
     gates = (f"call {arriving}", f"end {arriving}")
-    done = desk.start(client, gated(*gates))
+    done = person.start(client, gated(*gates))
     wait_for(lambda: client.content == "Look:" or None, "what comes before the hold")
     for gate in gates[: 1 if arriving else 2]:
-        desk.bench.upstream.open(gate)
-    (held,) = desk.held(arriving=arriving)
-    desk.do(held["id"], "drop")
+        person.bench.upstream.open(gate)
+    (held,) = person.held(arriving=arriving)
+    person.do(held["id"], "drop")
     with pytest.raises(openai.APIError, match="dropped by a person"):
         done.result(10)
     assert client.content == "Look:" and not client.calls
-    assert len(desk.bench.upstream.requests) == asked + 1
-    tape = desk.tape(held["id"])
+    assert len(person.bench.upstream.requests) == asked + 1
+    tape = person.tape(held["id"])
     player = replayed(tape)
     assert called(player) == [] and tape.of("release")[0].value["release"] == "dropped"
     assert tape.end is not None and tape.end.value["findings"].keys() == {"answer-held", "answer-dropped"}
 
 
-def test_a_dropped_whole_answer_is_an_error_that_is_not_asked_for_again(desk: Desk):
-    desk.stop_at("tool:*")
-    asked = len(desk.bench.upstream.requests)
-    done = desk.start(created, whole(message(CALL)))
-    (held,) = desk.held()
-    desk.do(held["id"], "drop")
+def test_a_dropped_whole_answer_is_an_error_that_is_not_asked_for_again(person: Person):
+    person.stop_at("tool:*")
+    asked = len(person.bench.upstream.requests)
+    done = person.start(created, whole(message(CALL)))
+    (held,) = person.held()
+    person.do(held["id"], "drop")
     with pytest.raises(openai.UnprocessableEntityError):
         done.result(10)
-    assert len(desk.bench.upstream.requests) == asked + 1
-    assert replayed(desk.tape(held["id"])).completion is None
+    assert len(person.bench.upstream.requests) == asked + 1
+    assert replayed(person.tape(held["id"])).completion is None
 
 
-def test_the_limit_lets_go_unchanged_and_two_at_once_are_two_decisions(desk: Desk):
-    desk.stop_at("tool:*")
-    first = desk.start(created, whole(message(CALL)))
-    (one,) = desk.held()
-    desk.stop_at("tool:*", limit=0.4)
-    second = desk.start(Streamed(), stream(READS))
-    both = desk.held(2)
+def test_the_limit_lets_go_unchanged_and_two_at_once_are_two_decisions(person: Person):
+    person.stop_at("tool:*")
+    first = person.start(created, whole(message(CALL)))
+    (one,) = person.held()
+    person.stop_at("tool:*", limit=0.4)
+    second = person.start(Streamed(), stream(READS))
+    both = person.held(2)
     other = next(each for each in both if each["id"] != one["id"])
     assert other["left"] <= 0.4 < one["left"]
     assert second.result(10)[1] == [("read_file", {"path": "secret.txt"})]
-    assert desk.tape(other["id"]).of("release")[0].value["release"] == "limit"
-    assert not first.done() and [each["id"] for each in desk.held()] == [one["id"]]
-    desk.ask("DELETE", "/breakpoints")  # what a screen does when it closes
+    assert person.tape(other["id"]).of("release")[0].value["release"] == "limit"
+    assert not first.done() and [each["id"] for each in person.held()] == [one["id"]]
+    person.ask("DELETE", "/breakpoints")  # what a screen does when it closes
     assert first.result(10)[1] == [("read_file", {"path": "secret.txt"})]
-    assert desk.ask("GET", "/breakpoints") == {"breakpoints": [], "limit": 300.0}
+    assert person.ask("GET", "/breakpoints") == {"breakpoints": [], "limit": 300.0}
 
 
-def test_a_client_that_leaves_while_its_answer_is_held(desk: Desk):
-    desk.stop_at("tool:*")
-    with desk.bench.asking(stream(READS)) as response:
-        (held,) = desk.held(arriving=False)
+def test_a_client_that_leaves_while_its_answer_is_held(person: Person):
+    person.stop_at("tool:*")
+    with person.bench.asking(stream(READS)) as response:
+        (held,) = person.held(arriving=False)
         response.close()
-        desk.held(0)
-    tape = desk.tape(held["id"])
+        person.held(0)
+    tape = person.tape(held["id"])
     assert tape.of("release")[0].value["release"] == "left"
     assert tape.end is not None and tape.end.value["end"] == "cancelled"
 
 
-def test_upstream_breaks_while_its_answer_is_held(desk: Desk):
+def test_upstream_breaks_while_its_answer_is_held(person: Person):
     """What came can still be made a whole answer by hand."""
-    desk.stop_at("tool:*")
-    done = desk.start(Streamed(), stream([b"".join(READS[:2])], end=Close(), framing=5000))
-    (held,) = desk.held(arriving=False)
-    desk.do(held["id"], "edit", keep=0, reads=[stream_of(OTHER).decode()])
+    person.stop_at("tool:*")
+    done = person.start(Streamed(), stream([b"".join(READS[:2])], end=Close(), framing=5000))
+    (held,) = person.held(arriving=False)
+    person.do(held["id"], "edit", keep=0, reads=[stream_of(OTHER).decode()])
     assert done.result(10)[1] == [("read_file", {"path": "README.md"})]
-    replayed(desk.tape(held["id"]))
+    replayed(person.tape(held["id"]))
 
 
-def test_what_cannot_be_done_is_said(desk: Desk):
-    assert "state:VALUE" in str(desk.ask("PUT", "/breakpoints", {"breakpoints": ["nonsense"]}, 409))
-    assert "list of texts" in str(desk.ask("PUT", "/breakpoints", {"breakpoints": "tool:x"}, 400))
-    assert "seconds" in str(desk.ask("PUT", "/breakpoints", {"breakpoints": [], "limit": -1}, 400))
-    assert "not held" in str(desk.do("nobody", "release", 409))
-    assert "do is" in str(desk.do("nobody", "burn", 400))
+def test_what_cannot_be_done_is_said(person: Person):
+    assert "state:VALUE" in str(person.ask("PUT", "/breakpoints", {"breakpoints": ["nonsense"]}, 409))
+    assert "list of texts" in str(person.ask("PUT", "/breakpoints", {"breakpoints": "tool:x"}, 400))
+    assert "seconds" in str(person.ask("PUT", "/breakpoints", {"breakpoints": [], "limit": -1}, 400))
+    assert "not held" in str(person.do("nobody", "release", 409))
+    assert "do is" in str(person.do("nobody", "burn", 400))
 
 
 def test_breakpoints_of_the_command_line_stay_when_a_screen_goes(tmp_path: Path):
     with running_bench(tmp_path, toml=HASTY, flags=("--break", "tool:read*")) as bench:
-        desk = Desk(bench)
-        desk.stop_at("tool:other")
-        assert desk.ask("DELETE", "/breakpoints")["breakpoints"] == ["tool:read*"]
-        done = desk.start(created, whole(message(CALL)))
-        (held,) = desk.held()
-        desk.do(held["id"], "release")
+        person = Person(bench)
+        person.stop_at("tool:other")
+        assert person.ask("DELETE", "/breakpoints")["breakpoints"] == ["tool:read*"]
+        done = person.start(created, whole(message(CALL)))
+        (held,) = person.held()
+        person.do(held["id"], "release")
         assert done.result(10)[1] == [("read_file", {"path": "secret.txt"})]
 
 
 def test_whichever_worker_is_asked_the_one_that_holds_it_decides(tmp_path: Path):
     flags = ("--break", "tool:read*", "--workers", "2")
     with running_bench(tmp_path, toml=HASTY, flags=flags) as bench:
-        desk = Desk(bench)
-        clients = [desk.start(created, whole(message(CALL))) for _ in range(3)]
-        held = desk.held(3)
+        person = Person(bench)
+        clients = [person.start(created, whole(message(CALL))) for _ in range(3)]
+        held = person.held(3)
         for _ in range(6):  # each is a new connection, and so to any of the workers
-            assert "is not a" in str(desk.do(held[0]["id"], "edit", 409, keep=0, reads=["not JSON"]))
-        desk.do(held[0]["id"], "edit", keep=0, reads=[json.dumps(message(OTHER))])
-        desk.do(held[1]["id"], "release")
-        desk.ask("DELETE", "/breakpoints")  # lets the third one go, wherever it is held
+            assert "is not a" in str(person.do(held[0]["id"], "edit", 409, keep=0, reads=["not JSON"]))
+        person.do(held[0]["id"], "edit", keep=0, reads=[json.dumps(message(OTHER))])
+        person.do(held[1]["id"], "release")
+        person.ask("DELETE", "/breakpoints")  # lets the third one go, wherever it is held
         paths = sorted(client.result(10)[1][0][1]["path"] for client in clients)
         assert paths == ["README.md", "secret.txt", "secret.txt"]
+
+
+# the watch of a live answer sees what the replay of its tape sees, with the same read
+
+
+LINES = [
+    "state:VALUE", "state:*closed", "rule:begin*", "finding:*call*", "finding:check-*", "upstream:</",
+    "machine:value → closed", "machine:src/", "client:file", "client:^call", "text:read_file", "held>0",
+    "held>40ch", "tool:*", "tool:re*",
+]  # fmt: skip
+
+
+def in_replay(player: Player, line: str) -> int | None:
+    """The read with which a breakpoint is first hit; -1: before any; None: never."""
+    hit = next_hit(Timeline(player), [parse(line)], -1)
+    return None if hit is None else player.last_read(hit.step)
+
+
+def live(player: Player, line: str) -> int | None:
+    watch = Watch([parse(line)], make_recipe(player.header, Wishes()))
+    for number in range(player.reads):
+        if watch.feed(player.read(number), player.times[number]) is not None:
+            return number
+    return player.reads - 1 if watch.finish(player.now) is not None else None
+
+
+NATIVE = "passthrough/native-calls"  # whose calls only the checks of conformance read
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_stream_is_held_at_the_read_at_which_the_replay_stops(line: str):
+    found = 0
+    for name in (NATIVE, *some(SAMPLES, 20)):
+        player = sample(name)
+        broke = player.end is None or player.end.value.get("end") not in ("done", "eof")
+        lines = any("finding" in one.value for one in player.lines)
+        if player.mode != "stream" or broke or (lines and line.startswith("finding")):
+            continue  # what the proxy itself told is on the tape, and no part of the answer
+        expected, seen = in_replay(player, line), live(player, line)
+        if line.startswith(("text", "client", "upstream")) and expected is not None:
+            # Rows of the tape itself (a status, the end) are searched there as well.
+            expected = min(expected, expected if seen is None else seen)
+        assert seen == expected, name
+        found += expected is not None
+    assert found or line in ("finding:check-*", "state:*closed")
+
+
+@pytest.mark.parametrize("line", ["tool:*", "rule:begin*", "held>1000000"])
+def test_an_answer_in_one_piece(line: str):
+    for name in some(SAMPLES, 10):
+        player = as_message(name)
+        watch = Watch([parse(line)], make_recipe(player.header, Wishes()))
+        hit = watch.whole(bytes(player.data), 0.0)
+        assert (hit is not None) == (in_replay(player, line) is not None), name
+
+
+def test_bytes_that_nobody_understands_hold_nobody_up():
+    watch = Watch([parse("tool:*"), parse("text:(a+)+b$")], make_recipe({"dialect": "roo-xml"}, Wishes()))
+    assert watch.feed(b"data: {\xff\xfe\n\n" + b"a" * 5000, 0.0) is None
+    assert watch.finish(0.1) is None
+    assert Watch([parse("tool:*")], make_recipe({"dialect": "roo-xml"}, Wishes())).whole(b"", 0.0) is None

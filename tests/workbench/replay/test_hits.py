@@ -10,16 +10,13 @@ from functools import cache, partial
 from itertools import islice
 from typing import Any
 
-import pytest
-
 from tests.support.cost import calls_made
 from tests.support.samples import DIALECTS
 from tests.support.streams import chunk, message, sse, stream_of
 from tests.support.tapes import SAMPLES, as_message, items, live, sample, samples_of, tape_of
 from tests.support.tiers import each_row, exhaustive, some
 from transformer import Delta, Finding, Transition
-from workbench.breakpoints import KINDS, WINDOW, parse
-from workbench.errors import UserError
+from workbench.breakpoints import WINDOW, parse
 from workbench.replay.hits import Hit, hits, next_hit
 from workbench.replay.player import Pane, Player
 from workbench.replay.timeline import Timeline
@@ -290,69 +287,6 @@ def test_a_call_in_a_message_that_is_not_converted():
     body = message(None, choices=[{"index": 0, "message": {"content": "x", "tool_calls": [call]}}])
     player = live(read_line(0, dump_line(body)), end_line(1, "done"), dialect="passthrough")
     assert found(player, "tool:bash") == [player.steps - 1]
-
-
-# the language
-
-
-@each_row(
-    "line",
-    [
-        *LINES,
-        "held>2 s",
-        "client:a:b>c",
-        "text: with  spaces ",
-        "tool:a[b]",
-        "State:value",
-        "HELD>5ms",
-        " rule:prose ",
-    ],
-)
-def test_a_breakpoint_reads_back(line: str):
-    one = parse(line)
-    assert parse(str(one)) == one and str(parse(str(one))) == str(one)
-    assert str(one).lower().replace(" ", "") == line.lower().replace(" ", "")
-
-
-@each_row(
-    ("line", "said"),
-    [
-        ("", "there are state, rule, finding, upstream, machine, client, text, held, tool"),
-        ("nonsense", "there are state, rule"),
-        ("stat:value", "did you mean state?"),
-        ("colour:red", "there are state"),
-        ("state:", "state:VALUE"),
-        ("state>value", "write it like state:VALUE"),
-        ("held:5", "write it like held>200ms"),
-        ("state:valu", "there is no state 'valu'; did you mean value?"),
-        ("rule:open", "there is no rule 'open'; did you mean open example or open parameter?"),
-        ("finding:unclosed-paramter", "did you mean unclosed-parameter?"),
-        ("client:(", "at character 1: missing ), unterminated subpattern"),
-        ("client:a{2,1}", "at character"),
-        ("client:a{99999999999999}", "too large"),
-        ("text:[z-a]", "at character 2: bad character range z-a"),
-        ("held>much", "write it like held>200ms"),
-        ("held>-5", "write it like held>200ms"),
-        ("held>1.5", "only whole characters"),
-        ("held>5 minutes", "write it like held>200ms"),
-        ("held>" + "9" * 400, "write it like held>200ms"),
-    ],
-)  # fmt: skip
-def test_a_line_that_is_none_is_told_with_what_is_possible(line: str, said: str):
-    with pytest.raises(UserError) as told:
-        parse(line)
-    assert said in told.value.message
-
-
-def test_every_example_is_a_breakpoint():
-    for examples in KINDS.values():
-        for example in re.split(", | or ", examples):
-            parse(example)
-
-
-@pytest.mark.filterwarnings("error")
-def test_a_doubtful_expression_is_no_warning():
-    parse("client:[[a]")
 
 
 def test_brackets_are_what_they_are():

@@ -20,10 +20,12 @@ from workbench.tape.format import (
     dump_tape,
     end_line,
     finding_line,
+    is_end_line,
     lost_line,
     make_header,
     read_line,
     read_tape,
+    release_line,
     sent_line,
     status_line,
 )
@@ -171,6 +173,40 @@ def test_unknown_keys_and_lines_survive_in_order(more: dict, value: object):
 )
 def test_the_kind_of_a_line(line: dict, kind: str):
     assert Line(line).kind == kind
+
+
+def test_what_a_line_says_is_asked_of_it():
+    noticed = finding_line(0.1, "odd", "warning", "a sentence", "request")
+    assert (noticed.finding, noticed.level) == ("odd", "warning")
+    assert (noticed.message, noticed.where) == ("a sentence", "request")
+    status, read, heartbeat, own, end = TAPE.lines
+    assert (status.side, status.status) == ("upstream", 200)
+    assert (heartbeat.by, own.by, read.by) == ("proxy", None, None)
+    assert (end.ended, end.error) == ("done", None)
+    assert release_line(0.2, "edited", 1.0).released == "edited"
+    assert end_line(1, "error", error="why").error_message == "why"
+    assert end_line(1, "error", error={"message": "why"}).error_message == "why"
+
+
+def test_what_a_line_lacks_or_has_wrong_is_told_from_what_it_says():
+    bare, odd = Line({}), Line({"finding": 5, "level": ["x"], "by": 0, "end": None})
+    assert (bare.finding, bare.by) == (None, None)
+    assert not any((bare.level, bare.message, bare.where, bare.side, bare.status, bare.ended, bare.released))
+    assert (odd.finding, odd.level, odd.by, odd.ended) == ("5", "['x']", "0", "")
+
+
+@each_row(
+    ("text", "is_end"),
+    [
+        (dump_line(end_line(1, "done")), True),
+        (b'{"t": 1, "end": "error", "status": 502}', True),
+        (dump_line(read_line(1, b"the end")), False),
+        (b'{"t": 1, "end": "do', False),
+        (b"", False),
+    ],
+)
+def test_the_last_line_of_a_tape_says_whether_it_is_over(text: bytes, is_end: bool):
+    assert is_end_line(text) is is_end
 
 
 def test_a_tape_without_its_last_line_opens_and_says_so():

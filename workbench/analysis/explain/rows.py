@@ -15,6 +15,7 @@ from workbench.analysis.explain.moves import awaited, held_words, move_words
 from workbench.analysis.explain.remedies import MENDABLE
 from workbench.analysis.explain.rereading import start_of
 from workbench.analysis.explain.trace import (
+    REACH,
     Channel,
     Explanation,
     backward,
@@ -147,19 +148,17 @@ _BY = {
 
 def why_line(player: Player, line: Line) -> Explanation:
     """Something that is on the tape itself and was not recomputed."""
-    if "finding" in line.value:
-        return _why_told(line)
+    if line.finding is not None:
+        return _why_told(line, line.finding)
     title, sentences = _OF_KIND.get(line.kind, _other)(line)
     return Explanation(title, tuple(filter(None, sentences)))
 
 
-def _why_told(line: Line) -> Explanation:
-    code, level = str(line.value["finding"]), str(line.value.get("level") or "info")
-    message = str(line.value.get("message") or code)
-    where = line.value.get("where")
+def _why_told(line: Line, code: str) -> Explanation:
+    level, message = line.level or "info", line.message or code
     by = (
         "It is about the request, before the model saw it"
-        if where == "request"
+        if line.where == "request"
         else "The proxy noticed it by itself"
     )
     told = f"{by}; a replay cannot find it again, so it is read from the tape."
@@ -167,25 +166,25 @@ def _why_told(line: Line) -> Explanation:
 
 
 def _status(line: Line) -> tuple[str, list[str]]:
-    side, status = str(line.value.get("side")), line.value.get("status")
-    who = "Upstream answered" if side == "upstream" else "The client was answered"
+    status = line.status
+    who = "Upstream answered" if line.side == "upstream" else "The client was answered"
     fine = isinstance(status, int) and 200 <= status < 300
     then = "" if fine else "That is not a success, so nothing in it was converted."
     return f"status {status}", [f"{who} with status {status}.", then]
 
 
 def _sent(line: Line) -> tuple[str, list[str]]:
-    by = line.value.get("by")
+    by = line.by
     text = quote(line.data.decode("utf-8", "backslashreplace"))
     if by is None:
         return "sent", [f"The client got these bytes in one piece, as the message it had asked for: {text}."]
-    return f"sent by {by}", [_BY.get(str(by), f"Sent by {by}, not by the transformer."), f"It is {text}."]
+    return f"sent by {by}", [_BY.get(by, f"Sent by {by}, not by the transformer."), f"It is {text}."]
 
 
 def _end(line: Line) -> tuple[str, list[str]]:
-    how = str(line.value.get("end"))
+    how = line.ended
     said = _ENDS_OF_TAPE.get(how, f"The exchange ended: {how}.")
-    error = line.value.get("error")
+    error = line.error
     message = error.get("message", error) if isinstance(error, Mapping) else error
     if how == "error":
         said += f": {quote(str(message))}." if message else "."
@@ -214,9 +213,9 @@ def _other(line: Line) -> tuple[str, list[str]]:
 
 
 def _hold(line: Line) -> tuple[str, list[str]]:
-    said = f"With the next read {line.value.get('message')}, which is what the breakpoint waits for."
+    said = f"With the next read {line.message}, which is what the breakpoint waits for."
     held = "Nothing of that read, nor of what came after it, went to the client before somebody decided."
-    return f"held at {line.value.get('hold')}", [said, held]
+    return f"held at {line.hold}", [said, held]
 
 
 def _release(line: Line) -> tuple[str, list[str]]:
@@ -338,21 +337,21 @@ def _held(player: Player, read: int, made: list[Record]) -> str:
     last = next((one for one in reversed(made) if isinstance(one, Transition)), None)
     waits = f", waiting for {awaited(player, last.to, last.span.choice)}" if last is not None else ""
     step = player.rows(Pane.CLIENT).after(player.rows(Pane.UPSTREAM).steps[player.rows_of_reads[read]])
-    left = _read_of_client(player, step, read)
-    until = f" until read {left + 1}" if left is not None else " and stayed so"
     characters = "1 character was" if held == 1 else f"{held} characters were"
-    return f"{characters} held back after it{waits}{until}."
+    return f"{characters} held back after it{waits}{_until(player, step, read)}."
 
 
-def _read_of_client(player: Player, step: int | None, read: int) -> int | None:
-    """The next read with which the client got something."""
+def _until(player: Player, step: int | None, read: int) -> str:
+    """The next read with which the client got something, in words; nothing where that is too far away."""
     rows = player.rows(Pane.CLIENT)
-    while step is not None:
+    for _ in range(REACH):
+        if step is None:
+            return " and stayed so"
         item = player.item(*player.place(step))
         if isinstance(item, Delta) and item.read > read:
-            return item.read
+            return f" until read {item.read + 1}"
         step = rows.after(step)
-    return None
+    return ""
 
 
 def explain_row(player: Player, pane: Pane, row: int) -> Explanation:

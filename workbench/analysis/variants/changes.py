@@ -139,7 +139,7 @@ _NOWHERE = "none"
 
 
 @dataclass(frozen=True, slots=True)
-class Knob:
+class PolicySwitch:
     """One thing that can be switched. Without `values` the value is typed in; `now` is what is in force."""
 
     key: str
@@ -148,7 +148,7 @@ class Knob:
     now: str
 
 
-def switches(header: Mapping[str, Any]) -> list[Knob]:
+def switches(header: Mapping[str, Any]) -> list[PolicySwitch]:
     """All that can be switched, the dialect first, and what a tape with this header has."""
     try:
         setting = make_recipe(header, Wishes()).stream("none").setting
@@ -159,7 +159,7 @@ def switches(header: Mapping[str, Any]) -> list[Knob]:
     values = {DIALECT: tuple(DIALECTS), "expect": SPOKEN, "channels": channels, **CHOICES}
     now = {DIALECT: dialect} | {key: _shown(value) for key, value in policy.said().items()}
     keys = (DIALECT, *(field.name for field in fields(Policy)))
-    return [Knob(key, _ABOUT[key], values.get(key, ()), now.get(key, "")) for key in keys]
+    return [PolicySwitch(key, _ABOUT[key], values.get(key, ()), now.get(key, "")) for key in keys]
 
 
 def switched(header: Mapping[str, Any], changes: Iterable[Change]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
-from workbench.analysis.compare import Aligned, Comparison, Section, compare
+from workbench.analysis.exchangediff import Aligned, ExchangeDifference, Section, compare
 from workbench.errors import UserError
 from workbench.lab.store import origin_of
 from workbench.library.summary import started_of
@@ -56,7 +56,7 @@ class CompareScreen(ViewScreen[None]):
         super().__init__()
         self.left, self.right = left, right
         self.titles = tuple(titles)
-        self.comparison: Comparison | None = None
+        self.comparison: ExchangeDifference | None = None
         self.folds = True
         self._sides = Static("", id="compare-sides", markup=False)
         self.panes = tuple(TextPane(name, id=f"compare-{name.lower()}") for name in _NAMES)
@@ -70,7 +70,7 @@ class CompareScreen(ViewScreen[None]):
         self.say("comparing …")
         in_background(self, lambda: compare(self.left, self.right), self._fill)
 
-    def _fill(self, found: Comparison) -> None:
+    def _fill(self, found: ExchangeDifference) -> None:
         self.comparison = found
         told = [
             content(f" {sign} {sign_of(judged.level)} {title}: {judged.sentence}").stylize(look)

@@ -12,8 +12,8 @@ from textual.containers import Horizontal, Vertical
 
 from transformer.records import Event, Finding
 from workbench.analysis.explain.trace import Explanation, Remedy
-from workbench.replay.comparison import Difference
 from workbench.replay.player import Item, Pane, Player
+from workbench.replay.sentdifference import SentDifference
 from workbench.tape.format import Line
 from workbench.ui.background import in_background
 from workbench.ui.rowfacts import about, bytes_about, json_about, name_of
@@ -125,7 +125,7 @@ def _size(player: Player, item: Item) -> int:
 def _look(item: object) -> str:
     if isinstance(item, Finding):
         return item.level
-    return str(item.value.get("level", "")) if isinstance(item, Line) else ""
+    return item.level if isinstance(item, Line) else ""
 
 
 _DIGITS = range(1, 10)
@@ -190,7 +190,7 @@ class DifferenceScreen(ViewScreen[None]):
         "upstream with the same settings; here is the first place where it sends something else."
     )
 
-    def __init__(self, difference: Difference) -> None:
+    def __init__(self, difference: SentDifference) -> None:
         super().__init__()
         self.difference = difference
         self.text = TextPane("Then, today", id="difference")
@@ -203,7 +203,7 @@ class DifferenceScreen(ViewScreen[None]):
         self.text.show_document(difference_sheet(self.difference))
 
 
-def difference_sheet(difference: Difference) -> FactSheet:
+def difference_sheet(difference: SentDifference) -> FactSheet:
     where = f"with read {difference.read + 1}" if difference.read >= 0 else "nothing more"
     return (
         FactSheet()

@@ -9,11 +9,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
-from textual import on, work
+from textual import work
 from textual.binding import Binding, BindingType
-from textual.events import Unmount
 from textual.widgets import Static
 
 from transformer.answer.observations import choices_of
@@ -25,7 +24,6 @@ from workbench.replay.lines import Tail
 from workbench.replay.player import Player
 from workbench.ui.display import content
 from workbench.ui.screens.edit import MOST, RewriteScreen
-from workbench.ui.screens.exchange import ExchangeScreen
 from workbench.ui.screens.view import Choice, ListScreen, Picked, ViewScreen, unseen
 from workbench.ui.variants import channel_name
 from workbench.ui.widgets.bars import Question
@@ -41,6 +39,7 @@ _BREAKPOINTS = (
     "finding:unclosed*, state:value, rule:open*, client:REGEX, upstream:REGEX, text:REGEX, held>200ms. They "
     "count from the next request on, and end with this screen; whoever waits then is let go."
 )
+Ask: TypeAlias = Callable[[Question, Callable[[str], None], str], None]  # in the screen's line for that
 BREAK = Question(
     "hold answers at ", "tool:bash finding:unclosed* state:value client:REGEX text:REGEX held>2s"
 )
@@ -52,7 +51,7 @@ def clock(seconds: float) -> str:
     return f"{whole // 60}:{whole % 60:02}"
 
 
-class Desk:
+class HeldAnswers:
     """What the running proxy of a library holds. Raises UserError where there is none, or it refuses."""
 
     def __init__(self, library: Path) -> None:
@@ -179,9 +178,9 @@ class HeldScreen(ViewScreen[None]):
         *unseen(ViewScreen.BINDINGS, "slash", "c", "y", "Y,C"),
     ]  # fmt: skip
 
-    def __init__(self, desk: Desk, first: str | None = None) -> None:
+    def __init__(self, answers: HeldAnswers, first: str | None = None) -> None:
         super().__init__()
-        self.desk = desk
+        self.answers = answers
         self.id_shown = first
         self.answer = TextPane("Held answer", id="held-answer")
         self.panes = (self.answer,)
@@ -196,7 +195,7 @@ class HeldScreen(ViewScreen[None]):
 
     @property
     def shown(self) -> HeldAnswer | None:
-        held = self.desk.held
+        held = self.answers.held
         return next((one for one in held if one.id == self.id_shown), held[0] if held else None)
 
     @property
@@ -206,7 +205,7 @@ class HeldScreen(ViewScreen[None]):
     @work(exclusive=True, group="held")
     async def _poll(self) -> None:
         try:
-            await self.desk.look()
+            await self.answers.look()
         except UserError as error:
             self.notify(error.message, severity="warning", timeout=3)
         self._show()
@@ -222,11 +221,11 @@ class HeldScreen(ViewScreen[None]):
         if self.id_shown != one.id or self._tail is None:
             self.id_shown, self._tail, self._drawn = one.id, Tail(Path(one.path)), ()
         self._tail.advance(_SLICE)
-        count = len(self.desk.held)
-        at = self.desk.held.index(one) + 1
+        count = len(self.answers.held)
+        at = self.answers.held.index(one) + 1
         which = f"{at} of {count}, ] the next · " if count > 1 else ""
         comes = "upstream still sends · " if one.arriving else ""
-        left = f"{clock(self.desk.left(one))} left, then it goes on unchanged"
+        left = f"{clock(self.answers.left(one))} left, then it goes on unchanged"
         self.say(f"HELD at {one.breakpoint}: {one.message}", f"{which}{comes}{left}", "warning")
         player = self.player
         state = (one.id, one.arriving, player.steps if player is not None else -1)
@@ -259,7 +258,7 @@ class HeldScreen(ViewScreen[None]):
             self.answer.go(cursor, tell=False)
 
     def action_turn_to(self, way: int) -> None:
-        one, held = self.shown, self.desk.held
+        one, held = self.shown, self.answers.held
         if one is not None and len(held) > 1:
             self.id_shown = held[(held.index(one) + way) % len(held)].id
             self._tail = None
@@ -269,12 +268,12 @@ class HeldScreen(ViewScreen[None]):
 
     def action_let_go(self) -> None:
         if (one := self.shown) is not None:
-            self._decide(lambda: self.desk.decide(one.id, "release"), "let go; the client has it")
+            self._decide(lambda: self.answers.decide(one.id, "release"), "let go; the client has it")
 
     def action_let_all_go(self) -> None:
         async def all_of_them() -> None:
-            for one in self.desk.held:
-                await self.desk.decide(one.id, "release")
+            for one in self.answers.held:
+                await self.answers.decide(one.id, "release")
 
         self._decide(all_of_them, "all are let go")
 
@@ -284,7 +283,7 @@ class HeldScreen(ViewScreen[None]):
             self._dropping = one.id
             self.notify("x once more drops it: the client gets an error instead", timeout=3)
         elif one is not None:
-            self._decide(lambda: self.desk.decide(one.id, "drop"), "dropped; the client got an error")
+            self._decide(lambda: self.answers.decide(one.id, "drop"), "dropped; the client got an error")
 
     @work(exclusive=True, group="decide")
     async def _decide(self, deed: Callable[[], Awaitable[None]], said: str) -> None:
@@ -345,7 +344,7 @@ class HeldScreen(ViewScreen[None]):
             if new is not None and new != before:
                 self._send(one, title, new, made)
 
-        self.app.push_screen(HeldEditor(title, before, lambda: self.desk.left(one)), done)
+        self.app.push_screen(HeldEditor(title, before, lambda: self.answers.left(one)), done)
 
     @work(exclusive=True, group="decide")
     async def _send(
@@ -353,7 +352,7 @@ class HeldScreen(ViewScreen[None]):
     ) -> None:
         try:
             keep, reads = made(new)
-            await self.desk.decide(one.id, "edit", keep=keep, reads=reads)
+            await self.answers.decide(one.id, "edit", keep=keep, reads=reads)
             self.notify("let go as it was edited", timeout=3)
         except UserError as error:
             self.notify(error.message, severity="error", timeout=8)
@@ -361,113 +360,95 @@ class HeldScreen(ViewScreen[None]):
         self._poll()
 
 
-class InterceptingScreen(ExchangeScreen):
-    """A screen of live traffic on which answers can be held."""
+class HeldBar(Static):
+    """A line of the screen of live traffic: where answers are held, and which one waits now.
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("b", "breakpoints", "Hold at", id="intercept.breakpoints", show=False,
-                tooltip="Hold answers at a breakpoint, before their clients get them"),
-        Binding("H", "held", "Held", id="intercept.held", show=False,
-                tooltip="The answers that are held: read them, edit them, let them go, drop them"),
-    ]  # fmt: skip
+    It asks the proxy now and then, as long as there is something to ask; `is_any_held` says whether the index
+    knows an answer that is held.
+    """
 
-    library: Path
-
-    def __init__(self, *args: object, **more: object) -> None:
-        super().__init__(*args, **more)  # type: ignore[arg-type]
-        self._desk: Desk | None = None
-        self.held_bar = Static("", id="held", markup=False)
-        self.held_bar.display = False
-
-    @property
-    def desk(self) -> Desk:
-        if self._desk is None:
-            self._desk = Desk(self.library)
-        return self._desk
+    def __init__(self, library: Path, is_any_held: Callable[[], bool]) -> None:
+        super().__init__("", id="held", markup=False)
+        self.answers = HeldAnswers(library)
+        self._is_any_held = is_any_held
+        self.display = False
 
     def on_mount(self) -> None:
-        self.set_interval(_POLL, self._look_at_held)
-        self._ask_desk()  # a proxy may have breakpoints from its command line
+        self.set_interval(_POLL, self._poll)
+        self._ask()  # a proxy may have breakpoints from its command line
 
-    @on(Unmount)
-    async def _close_desk(self) -> None:
-        if self._desk is not None:
-            await self._desk.close()
+    async def on_unmount(self) -> None:
+        await self.answers.close()
 
-    def holds_any(self) -> bool:
-        """Whether the index knows an answer that is held."""
-        return False
+    def _poll(self) -> None:
+        """Nobody is asked for nothing: only where breakpoints were set, or the index says so."""
+        if self.answers.breakpoints or self._is_any_held():
+            self._ask()
+        elif self.display:
+            self._tell()
 
-    def _look_at_held(self) -> None:
-        """Nobody is asked for nothing: only where breakpoints were set here, or the index says so."""
-        if (self._desk is not None and self._desk.breakpoints) or self.holds_any():
-            self._ask_desk()
-        elif self.held_bar.display:
-            self._show_held()
-
-    # Each has a group of its own: a look at the desk, twice a second, must not cancel what a key began.
-    @work(exclusive=True, group="desk-look")
-    async def _ask_desk(self) -> None:
+    # Each has a group of its own: a look at what is held, twice a second, must not cancel what a key began.
+    @work(exclusive=True, group="held-look")
+    async def _ask(self) -> None:
         with suppress(UserError):  # the proxy is gone: the screen says that elsewhere
-            await self.desk.look()
-        self._show_held()
+            await self.answers.look()
+        self._tell()
 
-    def _show_held(self) -> None:
-        desk = self.desk
-        if desk.held:
-            one = desk.held[0]
-            more = f" and {len(desk.held) - 1} more" if len(desk.held) > 1 else ""
-            said = (
-                f"■ HELD{more} at {one.breakpoint}: {one.message} · {clock(desk.left(one))} left · H decides"
-            )
-        elif desk.breakpoints:
-            said = f"□ answers are held at {', '.join(desk.breakpoints)} · b changes that"
+    def _tell(self) -> None:
+        answers = self.answers
+        if answers.held:
+            one = answers.held[0]
+            more = f" and {len(answers.held) - 1} more" if len(answers.held) > 1 else ""
+            left = clock(answers.left(one))
+            said = f"■ HELD{more} at {one.breakpoint}: {one.message} · {left} left · H decides"
+        elif answers.breakpoints:
+            said = f"□ answers are held at {', '.join(answers.breakpoints)} · b changes that"
         else:
             said = ""
-        self.held_bar.set_class(bool(desk.held), "-now")
-        self.held_bar.update(content(said), layout=False)
-        if self.held_bar.display != bool(said):
-            self.held_bar.display = bool(said)
+        self.set_class(bool(answers.held), "-now")
+        self.update(content(said), layout=False)
+        if self.display != bool(said):
+            self.display = bool(said)
 
-    def action_held(self) -> None:
-        self._open_held()
-
-    @work(exclusive=True, group="desk-open")
-    async def _open_held(self) -> None:
+    @work(exclusive=True, group="held-open")
+    async def open(self, tape: Path | None) -> None:
+        """The answers that are held; that of a tape first."""
         try:
-            await self.desk.look()
+            await self.answers.look()
         except UserError as error:
-            self.notify(error.message, severity="warning", timeout=4)
+            self.screen.notify(error.message, severity="warning", timeout=4)
             return
-        if not self.desk.held:
-            self.notify("nothing is held now; b sets breakpoints", timeout=3)
+        held = self.answers.held
+        if not held:
+            self.screen.notify("nothing is held now; b sets breakpoints", timeout=3)
             return
-        path = self.view.tape.path
-        here = next((one.id for one in self.desk.held if path is not None and Path(one.path) == path), None)
-        self.app.push_screen(HeldScreen(self.desk, here), lambda _: self._show_held())
+        here = next((one.id for one in held if tape is not None and Path(one.path) == tape), None)
+        self.app.push_screen(HeldScreen(self.answers, here), lambda _: self._tell())
 
     # -- breakpoints
 
-    def action_breakpoints(self) -> None:
-        """At once: what is typed next is meant for the line that opens."""
-        if not self.desk.breakpoints:
-            self._ask_breakpoint(None)
+    def choose_breakpoints(self, ask: Ask) -> None:
+        """At once: what is typed next is meant for the line that opens. `ask` opens it."""
+        known = self.answers.breakpoints
+        if not known:
+            self._ask_breakpoint(ask, None)
             return
-        choices = [Choice(text) for text in self.desk.breakpoints]
+
+        def chosen(picked: Picked | None) -> None:
+            if picked is None:
+                return
+            if picked.deed == "remove":
+                self._set([text for at, text in enumerate(self.answers.breakpoints) if at != picked.number])
+            else:
+                self._ask_breakpoint(ask, picked.number if picked.deed == "choose" else None)
+
         said = "enter changes one, a adds one, d removes one"
+        choices = [Choice(text) for text in known]
         screen = ListScreen("answers are held at", said, choices, changes=True, help=_BREAKPOINTS)
-        self.app.push_screen(screen, self._breakpoint_chosen)
+        self.app.push_screen(screen, chosen)
 
-    def _breakpoint_chosen(self, picked: Picked | None) -> None:
-        if picked is None:
-            return
-        if picked.deed == "remove":
-            self._set([text for at, text in enumerate(self.desk.breakpoints) if at != picked.number])
-        else:
-            self._ask_breakpoint(picked.number if picked.deed == "choose" else None)
-
-    def _ask_breakpoint(self, number: int | None) -> None:
-        known = self.desk.breakpoints
+    def _ask_breakpoint(self, ask: Ask, number: int | None) -> None:
+        known = self.answers.breakpoints
 
         def answered(text: str) -> None:
             if not text.strip():
@@ -476,19 +457,19 @@ class InterceptingScreen(ExchangeScreen):
             others = [each for at, each in enumerate(known) if at != number and each != one]
             self._set([*others, one])
 
-        self.ask(BREAK, answered, "" if number is None else known[number])
+        ask(BREAK, answered, "" if number is None else known[number])
 
-    @work(exclusive=True, group="desk-set")
+    @work(exclusive=True, group="held-set")
     async def _set(self, texts: Sequence[str]) -> None:
         try:
-            await self.desk.stop_at(texts)
+            await self.answers.stop_at(texts)
         except UserError as error:
-            self.notify(error.message, severity="error", timeout=6)
+            self.screen.notify(error.message, severity="error", timeout=6)
             return
         said = (
             f"answers are held at {', '.join(texts)}, from the next request on"
             if texts
             else "nothing is held"
         )
-        self.notify(said, timeout=4)
-        self._show_held()
+        self.screen.notify(said, timeout=4)
+        self._tell()

@@ -16,7 +16,7 @@ from textual.geometry import Size
 
 from workbench.analysis.explain.bytes import explain_byte
 from workbench.analysis.explain.trace import Explanation
-from workbench.analysis.variants.changes import Change, Knob, Split, Switch, describe, switches
+from workbench.analysis.variants.changes import Change, PolicySwitch, Split, Switch, describe, switches
 from workbench.analysis.variants.texts import Text, retexts, texts_of
 from workbench.errors import UserError
 from workbench.replay.marks import Mark
@@ -493,29 +493,29 @@ class ReplayScreen(ExchangeScreen):
         self.model.halt()
         if self.player is None:
             return
-        knobs = switches(self.player.header)
-        choices = [Choice(f"{knob.key} = {knob.now}", knob.about) for knob in knobs]
+        listed = switches(self.player.header)
+        choices = [Choice(f"{switch.key} = {switch.now}", switch.about) for switch in listed]
 
         def chosen(picked: Picked | None) -> None:
             if picked is not None:
-                self._choose_value(knobs[picked.number])
+                self._choose_value(listed[picked.number])
 
         screen = ListScreen("what if …", "enter changes it, for this replay only", choices)
         self.app.push_screen(screen, chosen)
 
-    def _choose_value(self, knob: Knob) -> None:
-        if not knob.values:
-            question = Question(f"{knob.key} = ", knob.about)
-            self.ask(question, lambda text: self.attempt([Switch(knob.key, text.strip())]), knob.now)
+    def _choose_value(self, switch: PolicySwitch) -> None:
+        if not switch.values:
+            question = Question(f"{switch.key} = ", switch.about)
+            self.ask(question, lambda text: self.attempt([Switch(switch.key, text.strip())]), switch.now)
             return
-        choices = [Choice(value, current=value == knob.now) for value in knob.values]
-        at = knob.values.index(knob.now) if knob.now in knob.values else 0
+        choices = [Choice(value, current=value == switch.now) for value in switch.values]
+        at = switch.values.index(switch.now) if switch.now in switch.values else 0
 
         def chosen(picked: Picked | None) -> None:
-            if picked is not None and knob.values[picked.number] != knob.now:
-                self.attempt([Switch(knob.key, knob.values[picked.number])])
+            if picked is not None and switch.values[picked.number] != switch.now:
+                self.attempt([Switch(switch.key, switch.values[picked.number])])
 
-        self.app.push_screen(ListScreen(f"{knob.key}: {knob.about}", "", choices, chosen=at), chosen)
+        self.app.push_screen(ListScreen(f"{switch.key}: {switch.about}", "", choices, chosen=at), chosen)
 
 
 def _place(mark: Mark) -> str:

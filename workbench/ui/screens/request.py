@@ -109,7 +109,7 @@ class RequestScreen(ViewScreen[Resent]):
     def _tell(self, facts: RequestFacts) -> None:
         before, after = len(facts.client_json), len(facts.upstream_json)
         found = request_findings(self.player)
-        levels = [str(value.get("level")) for value in found]
+        levels = [line.level for line in found]
         said = f" · {counted(len(found), 'finding')}: press 4" if found else ""
         way = "went upstream unchanged" if facts.same else f"→ {after:,} upstream"
         tokens = -(-after // CHARACTERS_A_TOKEN)

@@ -14,7 +14,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from transformer.answer.observations import Answered, choices_of
-from workbench.analysis.sessions import Link, Trouble, Turn, chain, turn_of, words_before
+from workbench.analysis.toolresults import Link, Trouble, Turn, chain, turn_of, words_before
 from workbench.analysis.verdicts import Verdict
 from workbench.replay.lines import Tail
 from workbench.replay.player import Player

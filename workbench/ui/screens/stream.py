@@ -17,7 +17,7 @@ from textual.containers import Horizontal
 from textual.widgets import Static
 
 from workbench.analysis.filters import FilterError
-from workbench.analysis.variants.changes import Change, Knob, Switch, switched, switches
+from workbench.analysis.variants.changes import Change, PolicySwitch, Switch, switched, switches
 from workbench.demo.launch import Tips
 from workbench.errors import UserError
 from workbench.files import save
@@ -36,7 +36,8 @@ from workbench.ui.follow import Follow
 from workbench.ui.opentape import OpenTape
 from workbench.ui.proxywatch import LATER, SOON, ProxyWatch, UpstreamState
 from workbench.ui.screens.compare import Sides
-from workbench.ui.screens.held import InterceptingScreen
+from workbench.ui.screens.exchange import ExchangeScreen
+from workbench.ui.screens.held import HeldBar
 from workbench.ui.screens.replay import ReplayScreen
 from workbench.ui.screens.session import SessionScreen
 from workbench.ui.screens.view import Choice, ListScreen, Picked, files_of
@@ -64,10 +65,14 @@ def _fill_in(library: Path) -> None:
         fill_in(library)
 
 
-class StreamScreen(InterceptingScreen):
+class StreamScreen(ExchangeScreen):
     """Live: the newest exchange is open, others can be chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("b", "breakpoints", "Hold at", id="intercept.breakpoints", show=False,
+                tooltip="Hold answers at a breakpoint, before their clients get them"),
+        Binding("H", "held", "Held", id="intercept.held", show=False,
+                tooltip="The answers that are held: read them, edit them, let them go, drop them"),
         Binding("n", "next(1)", "Next finding", id="exchange.next",
                 tooltip="The next finding, or match of a search; in the list: the next exchange gone wrong"),
         Binding("N", "next(-1)", "Previous", id="exchange.previous", show=False,
@@ -105,6 +110,7 @@ class StreamScreen(InterceptingScreen):
         self._list = ExchangeList()
         self._tip = Static("", id="tip", markup=False)
         self._status = StatusLine()
+        self.held_bar = HeldBar(library, self._is_any_held)
         self._proxy = ProxyWatch(library)
         self._well = True  # nothing is wrong with the proxy
         self._trouble = Static("", id="trouble", markup=False)
@@ -142,8 +148,14 @@ class StreamScreen(InterceptingScreen):
         self._watch_proxy()
         self._watch_health()
 
-    def holds_any(self) -> bool:
+    def _is_any_held(self) -> bool:
         return any(row.state == "running" and "answer-held" in row.findings for row in self.catalogue.rows)
+
+    def action_breakpoints(self) -> None:
+        self.held_bar.choose_breakpoints(self.ask)
+
+    def action_held(self) -> None:
+        self.held_bar.open(self.view.tape.path)
 
     def serving(self, url: str) -> None:
         """The URL at which clients find the proxy; empty when it does not run any more."""
@@ -225,8 +237,8 @@ class StreamScreen(InterceptingScreen):
         upstream = self._changeable()
         if upstream is None:
             return
-        knobs = switches(upstream.header)[1:]
-        choices = [Choice(f"{knob.key} = {knob.now}", knob.about) for knob in knobs]
+        listed = switches(upstream.header)[1:]
+        choices = [Choice(f"{switch.key} = {switch.now}", switch.about) for switch in listed]
         was = "policy" in upstream.changed
         if was:
             choices.insert(0, Choice("as configured", "undo what was changed here"))
@@ -237,7 +249,7 @@ class StreamScreen(InterceptingScreen):
             if was and not picked.number:
                 self._change(upstream.name, None, upstream.changed["policy"], "the policy as configured")
             else:
-                self._choose_value(upstream, knobs[picked.number - was])
+                self._choose_value(upstream, listed[picked.number - was])
 
         about = f"of {upstream.name}, from the next request on; enter chooses"
         self.app.push_screen(ListScreen("policy", about, choices), chosen)
@@ -250,27 +262,28 @@ class StreamScreen(InterceptingScreen):
             self.notify(why, severity="warning", timeout=3)
         return upstream
 
-    def _choose_value(self, upstream: UpstreamState, knob: Knob) -> None:
+    def _choose_value(self, upstream: UpstreamState, switch: PolicySwitch) -> None:
         def take(value: str) -> None:
             """Raises UserError where there is no such value."""
-            header = switched(upstream.header, [Switch(knob.key, value)])
-            self._change(upstream.name, header["dialect"], header["policy"], f"{knob.key} = {value}")
+            header = switched(upstream.header, [Switch(switch.key, value)])
+            self._change(upstream.name, header["dialect"], header["policy"], f"{switch.key} = {value}")
 
-        if not knob.values:
-            self.ask(Question(f"{knob.key} = ", knob.about), lambda text: take(text.strip()), knob.now)
+        if not switch.values:
+            self.ask(Question(f"{switch.key} = ", switch.about), lambda text: take(text.strip()), switch.now)
             return
-        was = upstream.changed.get(knob.key)
+        was = upstream.changed.get(switch.key)
         choices = [
-            Choice(value, "as configured" if value == was else "", value == knob.now) for value in knob.values
+            Choice(value, "as configured" if value == was else "", value == switch.now)
+            for value in switch.values
         ]
-        at = knob.values.index(knob.now) if knob.now in knob.values else 0
+        at = switch.values.index(switch.now) if switch.now in switch.values else 0
 
         def chosen(picked: Picked | None) -> None:
-            if picked is not None and knob.values[picked.number] != knob.now:
-                take(knob.values[picked.number])
+            if picked is not None and switch.values[picked.number] != switch.now:
+                take(switch.values[picked.number])
 
         about = f"of {upstream.name}, from the next request on"
-        self.app.push_screen(ListScreen(f"{knob.key}: {knob.about}", about, choices, chosen=at), chosen)
+        self.app.push_screen(ListScreen(f"{switch.key}: {switch.about}", about, choices, chosen=at), chosen)
 
     @work(group="change")
     async def _change(

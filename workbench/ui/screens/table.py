@@ -8,8 +8,10 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar
 
+from textual import work
 from textual.binding import Binding, BindingType
 from textual.timer import Timer
 
@@ -18,6 +20,7 @@ from transformer.parser.machine import EVERYWHERE, Dialect, Everywhere, Rule
 from transformer.records import Transition
 from workbench.analysis.explain.moves import chosen_dialect
 from workbench.replay.player import Pane, Player
+from workbench.ui.background import in_slices
 from workbench.ui.display import Pieces
 from workbench.ui.screens.view import ViewScreen
 from workbench.ui.widgets.document import Sheet
@@ -275,23 +278,27 @@ class TableScreen(ViewScreen[int]):
         if chosen is None:
             self.notify("choose a rule, not a heading", timeout=2)
             return
-        step = self._step_of(chosen, way)
+        self._jump(chosen, way)
+
+    @work(exclusive=True)
+    async def _jump(self, rule: RuleRow, way: int) -> None:
+        step = await self._step_of(rule, way)
         if step is None:
             self.notify("this rule fired nowhere in this answer", timeout=3)
         else:
             self.dismiss(step)
 
-    def _step_of(self, rule: RuleRow, way: int) -> int | None:
-        """The next step that used the rule, around the end."""
+    async def _step_of(self, rule: RuleRow, way: int) -> int | None:
+        """The next step that used the rule, around the end; of a long tape that may be all rows."""
         rows = self.player.rows(Pane.MACHINE)
         here = rows.known_at(self.step)
         order = (
-            [*range(here, len(rows)), *range(here)]
+            chain(range(here, len(rows)), range(here))
             if way > 0
-            else [*range(here - 2, -1, -1), *range(len(rows) - 1, here - 2, -1)]
+            else chain(range(here - 2, -1, -1), range(len(rows) - 1, here - 2, -1))
         )
         keys = set(rule.keys)
-        for row in order:
+        async for row in in_slices(order):
             item = self.player.item(Pane.MACHINE, row)
             if isinstance(item, Transition) and (key_of(item) in keys or (ANY, ANY, item.policy) in keys):
                 return int(rows.steps[row])

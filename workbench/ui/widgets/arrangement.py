@@ -16,19 +16,19 @@ from workbench.ui.widgets.tapepane import LineScroll, TapePane
 
 
 @dataclass(slots=True)
-class Habits:
+class LayoutChoices:
     """What a user chose, for as long as the program runs."""
 
     aligned: bool = True
     folds: bool = True
 
 
-_HABITS: WeakKeyDictionary[App[Any], Habits] = WeakKeyDictionary()
+_LAYOUTS: WeakKeyDictionary[App[Any], LayoutChoices] = WeakKeyDictionary()
 
 
-def habits_of(app: App[Any]) -> Habits:
+def layout_of(app: App[Any]) -> LayoutChoices:
     """Those that all screens of an application share."""
-    return _HABITS.setdefault(app, Habits())
+    return _LAYOUTS.setdefault(app, LayoutChoices())
 
 
 class Arrangement:
@@ -36,21 +36,21 @@ class Arrangement:
 
     def __init__(self, panes: Sequence[TapePane]) -> None:
         self.panes = panes
-        self.habits = Habits()
+        self.choices = LayoutChoices()
         self.wanted: RowFilter | None = None
         self.alignment: Alignment | None = None
         self._opened: frozenset[int] = frozenset()  # the first lines of the runs that the user unfolded
         self._together = LineScroll(*panes)
         self._made: tuple[object, ...] = ()
 
-    def use(self, habits: Habits) -> None:
-        self.habits = habits
+    def use(self, choices: LayoutChoices) -> None:
+        self.choices = choices
         self.check()
 
     @property
     def aligned(self) -> bool:
         """A pane that has the screen for itself has nothing beside it."""
-        return self.habits.aligned and sum(pane.display for pane in self.panes) > 1
+        return self.choices.aligned and sum(pane.display for pane in self.panes) > 1
 
     # -- a tape
 
@@ -74,7 +74,7 @@ class Arrangement:
     def check(self) -> None:
         """Make the lines anew if they are to be others than they were."""
         aligned = self.aligned
-        made = (self.alignment, aligned, self.habits.folds, self.wanted, self._opened)
+        made = (self.alignment, aligned, self.choices.folds, self.wanted, self._opened)
         if made != self._made:
             self._made = made
             self._make(aligned)
@@ -125,23 +125,23 @@ class Arrangement:
         if self.alignment is None:
             return None
         return Outline(
-            self.alignment, pane=pane, wanted=self.wanted, folds=self.habits.folds, opened=self._opened
+            self.alignment, pane=pane, wanted=self.wanted, folds=self.choices.folds, opened=self._opened
         )
 
     # -- what the user wants
 
     def align(self) -> bool:
         """Side by side, or not any more; how it is now."""
-        self.habits.aligned = not self.habits.aligned
+        self.choices.aligned = not self.choices.aligned
         self.check()
-        return self.habits.aligned
+        return self.choices.aligned
 
     def fold_all(self) -> bool:
         """Fold, or not any more; how it is now."""
-        self.habits.folds = not self.habits.folds
+        self.choices.folds = not self.choices.folds
         self._opened = frozenset()
         self.check()
-        return self.habits.folds
+        return self.choices.folds
 
     def fold_run(self, pane: TapePane) -> bool:
         """Unfold the run that is selected, or fold it again; False: this is not a part of one."""
@@ -149,8 +149,8 @@ class Arrangement:
         run = outline.run_of(line) if outline is not None and line >= 0 else None
         if run is None:
             return False
-        if not self.habits.folds:
-            self.habits.folds = True
+        if not self.choices.folds:
+            self.choices.folds = True
         self._opened = self._opened ^ {run}
         self.check()
         return True

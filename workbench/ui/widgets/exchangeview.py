@@ -17,7 +17,7 @@ from workbench.replay.links import Highlight, linked
 from workbench.replay.player import Pane, Player
 from workbench.text import counted, date_and_time
 from workbench.ui.opentape import OpenTape
-from workbench.ui.widgets.arrangement import Arrangement, habits_of
+from workbench.ui.widgets.arrangement import Arrangement, layout_of
 from workbench.ui.widgets.bars import VerdictBar
 from workbench.ui.widgets.panes import ClientPane, MachinePane, UpstreamPane, alarm
 from workbench.ui.widgets.rowpane import RowPane
@@ -50,7 +50,7 @@ class ExchangeView(Vertical):
             yield from self.panes
 
     def on_mount(self) -> None:
-        self.arrangement.use(habits_of(self.app))
+        self.arrangement.use(layout_of(self.app))
         self.set_interval(_FRAME, self._frame)
 
     @property

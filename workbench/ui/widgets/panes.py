@@ -256,19 +256,20 @@ class UpstreamPane(TapePane):
         return [piece for piece in pieces if piece[0]]
 
     def _line(self, line: Line) -> Pieces:
-        value = line.value
         if line.kind == "status":
-            kinds = [str(pair[1]) for pair in value.get("headers", ()) if _is_content_type(pair)]
-            look = "good" if str(value.get("status", ""))[:1] == "2" else "error"
-            return [(f"HTTP {value.get('status')} ", look), (" ".join(kinds), "dim")]
+            kinds = [str(pair[1]) for pair in line.value.get("headers", ()) if _is_content_type(pair)]
+            return [(f"HTTP {line.status} ", _look_of_status(line)), (" ".join(kinds), "dim")]
         if line.kind == "end":
-            error = value.get("error")
-            said = error.get("message") if isinstance(error, dict) else error
-            look = "error" if error else "dim"
-            return [(f"■ {value.get('end')}", look), (f"  {said}" if said else "", look)]
+            said = line.error_message
+            look = "error" if line.error else "dim"
+            return [(f"■ {line.ended}", look), (f"  {said}" if said else "", look)]
         if line.kind == "damaged":
             return [("a damaged line of the tape", "error")]
-        return [(str(dict(value)), "warning")]
+        return [(str(dict(line.value)), "warning")]
+
+
+def _look_of_status(line: Line) -> str:
+    return "good" if str(line.status)[:1] == "2" else "error"
 
 
 def _is_content_type(pair: object) -> bool:
@@ -288,9 +289,7 @@ class MachinePane(TapePane):
         if isinstance(item, Finding):
             return self._finding(item.level, item.code, item.message)
         assert isinstance(item, Line)
-        value = item.value
-        level = str(value.get("level", "info"))
-        return self._finding(level, str(value.get("finding")), str(value.get("message")))
+        return self._finding(item.level, str(item.finding), item.message)
 
     def copied(self, row: int) -> str:
         """A move with its reason; a finding says all there is to say."""
@@ -331,7 +330,7 @@ class MachinePane(TapePane):
         if isinstance(item, Finding):
             return item.message
         if isinstance(item, Line):
-            return str(item.value.get("message"))
+            return item.message
         assert isinstance(item, Transition) and self.player is not None
         held = f" Held back: {counted(item.held, 'character')}." if item.held else ""
         policy = f"; {item.policy}" if item.policy else ""
@@ -400,11 +399,10 @@ class ClientPane(TapePane):
 
     def _line(self, line: Line) -> Pieces:
         if line.kind == "status":
-            status = str(line.value.get("status", ""))
-            return [(f"HTTP {status}", "good" if status[:1] == "2" else "error")]
+            return [(f"HTTP {line.status}", _look_of_status(line))]
         if line.kind in ("hold", "release"):
             return [(f"■ {line_text(line)}", "warning")]
-        by = line.value.get("by")
+        by = line.by
         if by is not None and line.data.startswith(b":"):
             return [(f"♥ a comment, {self._silence(line.t)}", "dim")]
         said = _message(line.data) if by == "proxy" else ""

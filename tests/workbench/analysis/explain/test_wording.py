@@ -14,7 +14,7 @@ from transformer import DIALECTS, Delta, Finding, Transition, write_call
 from transformer.answer.conformance import RULES, Check
 from transformer.wording import beginning, ending, quote
 from workbench.analysis.explain.rows import explain_row
-from workbench.analysis.explain.trace import Explanation
+from workbench.analysis.explain.trace import REACH, Explanation
 from workbench.replay.lines import MemoryTape
 from workbench.replay.player import Pane, Player
 from workbench.tape.format import (
@@ -184,6 +184,15 @@ def test_reads_say_what_is_in_them():
         "9 characters were held back after it, waiting for a parameter or the call's closing tag "
         "until read 4.",
     )
+
+
+def test_how_long_something_is_held_back_is_not_looked_for_without_end():
+    said = played("<read>\n<filePath>a</filePath>\n</read>", "roo-xml", size=12)
+    reads = [read_line(at / 10, said.read(at)) for at in range(said.reads)]
+    signs = [sent_line(0.05, b": still here\n\n", "heartbeat")] * (REACH + 1)
+    far = MemoryTape("text", said.header, [reads[0], *signs, *reads[1:], end_line(9, "done")]).play()
+    near, beyond = (explain_row(player, Pane.UPSTREAM, 0).sentences[-1] for player in (said, far))
+    assert near == f"{beyond.removesuffix('.')} until read 4."
 
 
 LINES: list[tuple[object, str, str]] = [

@@ -12,7 +12,7 @@ from tests.support.streams import chunk, sse
 from tests.support.tiers import each_row
 from tests.support.variants import HEADER, play_bytes, played_file, varied
 from transformer import DIALECTS, Policy
-from workbench.analysis.variants.changes import Change, Knob, Offer, Switch, switches
+from workbench.analysis.variants.changes import Change, Offer, PolicySwitch, Switch, switches
 from workbench.analysis.variants.script import apply, script_of
 from workbench.errors import UserError
 
@@ -87,22 +87,22 @@ def test_what_is_refused(change: Change, said: str):
 
 
 def test_the_menu_has_everything_with_what_is_in_force():
-    knobs = {knob.key: knob for knob in switches(HEADER | {"policy": {"malformed": "repair"}})}
-    assert list(knobs) == ["dialect", *(field.name for field in fields(Policy))]
-    assert knobs["dialect"] == Knob("dialect", knobs["dialect"].about, tuple(DIALECTS), "roo-xml")
-    assert (knobs["malformed"].now, knobs["malformed"].values) == ("repair", ("text", "repair"))
-    assert (knobs["calls"].now, knobs["after_call"].now) == ("first", "drop")
-    assert (knobs["max_call_bytes"].now, knobs["max_call_bytes"].values) == (str(16 << 20), ())
-    assert knobs["channels"].values == ("content", "reasoning", "content,reasoning")
-    assert all(knob.about for knob in knobs.values())
+    by_key = {switch.key: switch for switch in switches(HEADER | {"policy": {"malformed": "repair"}})}
+    assert list(by_key) == ["dialect", *(field.name for field in fields(Policy))]
+    assert by_key["dialect"] == PolicySwitch("dialect", by_key["dialect"].about, tuple(DIALECTS), "roo-xml")
+    assert (by_key["malformed"].now, by_key["malformed"].values) == ("repair", ("text", "repair"))
+    assert (by_key["calls"].now, by_key["after_call"].now) == ("first", "drop")
+    assert (by_key["max_call_bytes"].now, by_key["max_call_bytes"].values) == (str(16 << 20), ())
+    assert by_key["channels"].values == ("content", "reasoning", "content,reasoning")
+    assert all(switch.about for switch in by_key.values())
 
 
 def test_every_choice_of_the_menu_can_be_made():
     before = play_bytes(sse(chunk("x")))
-    for knob in switches(HEADER):
-        for value in knob.values or (knob.now,):
-            new = apply(script_of(before), before, [Switch(knob.key, value)])
-            assert next(one for one in switches(new.header) if one.key == knob.key).now == value
+    for switch in switches(HEADER):
+        for value in switch.values or (switch.now,):
+            new = apply(script_of(before), before, [Switch(switch.key, value)])
+            assert next(one for one in switches(new.header) if one.key == switch.key).now == value
 
 
 @each_row(
@@ -116,4 +116,4 @@ def test_every_choice_of_the_menu_can_be_made():
     ],
 )
 def test_what_is_in_force(header: dict[str, Any], key: str, now: str):
-    assert next(knob.now for knob in switches(header) if knob.key == key) == now
+    assert next(switch.now for switch in switches(header) if switch.key == key) == now

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.live import Driver, driving
 from tests.support.project import SAMPLES
-from tests.support.screens import text_of
+from tests.support.screens import until_seen
 from tests.support.tapes import tape_of
 from tests.support.tiers import only_exhaustive
 from workbench.lab.plan import make_variants, read_case
@@ -43,16 +43,10 @@ async def test_it_opens_at_the_first_divergence(size: tuple[int, int]):
         player.add(TAPE.lines)
     app = CompareApp(players[0], players[1], ("as it was", "repaired"))
     async with app.run_test(size=size) as pilot:
-        for _ in range(200):
-            if "finish_reason: tool_calls" in text_of(app):
-                break
-            await pilot.pause(0.02)
-        shown = text_of(app)
-        assert "they differ first in message" in shown and "finish_reason: tool_calls" in shown
+        await until_seen(pilot, "they differ first in message", "finish_reason: tool_calls")
         shot(app, "compare-message")
         await pilot.press("3")
-        await pilot.pause()
-        assert "path: src/main.py" in text_of(app)
+        await until_seen(pilot, "path: src/main.py")
         await pilot.press("4")
         await pilot.pause()
         screen = app.screen

@@ -11,7 +11,7 @@ from tests.support.project import SAMPLES
 from tests.support.screens import paste, until_seen
 from tests.support.tiers import exhaustive
 from workbench.analysis.filters import fits_exchange, parse
-from workbench.demo.unreliable import UnreliableModel, answer_on, asked_last
+from workbench.demo.traffic import UnreliableModel, answer_on, asked_last
 from workbench.library.query import Library
 from workbench.tape.format import read_tape
 from workbench.ui.app import WorkbenchApp

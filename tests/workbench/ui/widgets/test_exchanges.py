@@ -1,4 +1,4 @@
-"""The list of exchanges: nothing of it ends silently (issue 11, point 12)."""
+"""The list of exchanges: nothing of it ends silently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of an exchange while its tape is read (issue 11, points 7, 9 and 10)."""
+"""What is said of an exchange while its tape is read, in plain words: no verdict before its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copying, saving and searching what a pane shows: the true text of the wire (issue 11, point 15)."""
+"""Copying, saving and searching what a pane shows: the true text of the wire."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ _BEFORE, _AFTER = 120, 200  # bytes around the difference that are kept to be sh
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class SentDifference:
     """The first byte in which the two differ, what both had before it, and what each has from there on.
 
     `read` is the one with which today's code sends it; -1 where that sends nothing more.
@@ -22,7 +22,7 @@ class Difference:
     made: bytes
 
 
-class Comparison:
+class SentComparison:
     """Keeps only what is not compared yet."""
 
     __slots__ = ("_before", "_compared", "_found", "_made", "_reads", "_sent")
@@ -36,11 +36,11 @@ class Comparison:
         self._found: tuple[int, int] | None = None  # the byte and the read
 
     @property
-    def difference(self) -> Difference | None:
+    def difference(self) -> SentDifference | None:
         if self._found is None:
             return None
         byte, read = self._found
-        return Difference(byte, read, self._before, bytes(self._sent), bytes(self._made))
+        return SentDifference(byte, read, self._before, bytes(self._sent), bytes(self._made))
 
     def made(self, data: bytes, read: int) -> None:
         """What today's code sends next."""

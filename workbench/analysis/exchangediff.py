@@ -53,7 +53,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ExchangeDifference:
     """Of two exchanges; `verdicts` are what is to be said of each."""
 
     verdicts: tuple[Verdict, Verdict]
@@ -78,7 +78,7 @@ class Comparison:
         return f"they differ first in {section.name}, line {found[1] + 1}{also}"
 
 
-def compare(left: Player, right: Player) -> Comparison:
+def compare(left: Player, right: Player) -> ExchangeDifference:
     """Of two players that have played all of their tapes."""
     parts: Sequence[tuple[str, Callable[[Player], Iterable[str]]]] = (
         ("prompt", _prompt),
@@ -89,7 +89,7 @@ def compare(left: Player, right: Player) -> Comparison:
     )
     sections = tuple(Section(name, tuple(align(list(of(left)), list(of(right))))) for name, of in parts)
     judged = (verdict(facts_of_player(left, live=False)), verdict(facts_of_player(right, live=False)))
-    return Comparison(judged, sections)
+    return ExchangeDifference(judged, sections)
 
 
 def align(left: Sequence[str], right: Sequence[str]) -> Iterator[Aligned]:

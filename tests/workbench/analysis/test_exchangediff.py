@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.project import SAMPLES
-from workbench.analysis.compare import Aligned, align, compare
+from workbench.analysis.exchangediff import Aligned, align, compare
 from workbench.replay.player import Player
 from workbench.tape.format import Tape, read_line, read_tape
 from workbench.tape.recipe import Wishes

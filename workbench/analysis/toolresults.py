@@ -1,4 +1,4 @@
-"""Sessions: the calls of a conversation, each beside the tool result that came back for it."""
+"""Tool results: the calls of a conversation, each beside the result that came back for it."""
 
 from __future__ import annotations
 

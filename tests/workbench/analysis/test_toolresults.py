@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.project import SAMPLES
 from tests.support.tiers import each_row
-from workbench.analysis.sessions import Link, Trouble, Turn, chain, looks_like_error, turn_of
+from workbench.analysis.toolresults import Link, Trouble, Turn, chain, looks_like_error, turn_of
 from workbench.replay.player import Player
 from workbench.tape.format import make_header, read_tape
 
