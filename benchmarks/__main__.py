@@ -3,7 +3,7 @@
 python -m benchmarks                      what there is
 python -m benchmarks proxy --rounds 5     one of them; all have --rounds, --quick, --json, --svg, --help
 python -m benchmarks all --out DIR        all of them, with their JSON and charts, and one table
-python -m benchmarks page                 docs/performance.md anew, from the JSON in docs/performance/
+python -m benchmarks page                 rebuild docs/performance.md from the JSON in docs/performance/
 """
 
 from __future__ import annotations

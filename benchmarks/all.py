@@ -2,7 +2,7 @@
 
     python -m benchmarks all --out DIR [--quick] [--only NAME…] [--skip NAME…]
 
-Each runs in a process of its own, so that none finds the memory of the one before. With `--out
+Each runs in a process of its own, so that none inherits memory from the previous one. With `--out
 docs/performance` and `python -m benchmarks page` after it, docs/performance.md has the new numbers. The exit
 code is 1 when a goal was missed or a program failed.
 """
@@ -41,7 +41,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _run_one(name: str, out: Path, quick: bool) -> Report | None:
-    """None where the program failed: numbers of an older run must not be taken for its."""
+    """None if the program failed: numbers of an older run must not be used instead."""
     stored = out / f"{name}.json"
     stored.unlink(missing_ok=True)
     command = [sys.executable, "-m", "benchmarks", name, "--json", str(stored)]
@@ -51,7 +51,7 @@ def _run_one(name: str, out: Path, quick: bool) -> Report | None:
 
 
 def _summed_up(report: Report | None) -> tuple[str, str]:
-    """How many goals were reached, and which were not."""
+    """How many goals were reached, and which were missed."""
     if report is None:
         return "failed", "it ended without a result"
     goals = [one for one in report.results if one.goal is not None]

@@ -1,5 +1,5 @@
-"""Streams as fast as they are taken: upstream is a process that writes events which were made once, and the
-clients only count bytes. So what is measured is the relay between them.
+"""Streams as fast as they are read: upstream is a process that writes prepared events, and the clients only
+count bytes. So the relay between them is measured.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ async def rate(port: int, streams: int, blocks: int) -> float:
 
 
 async def capacity(port: int, streams: int, seconds: float) -> float:
-    """The same, with streams so long that it takes about so many seconds: of short ones the requests would
+    """The same, with streams so long that it takes about this many seconds: for short ones the requests would
     be most of the work."""
     blocks = 1
     while True:
@@ -96,7 +96,7 @@ async def capacity(port: int, streams: int, seconds: float) -> float:
         if wanted < 2 * blocks:
             return found
         blocks = wanted
-        await asyncio.sleep(0.3)  # for what is still to be written of the shorter ones
+        await asyncio.sleep(0.3)  # until the shorter ones are written, too
 
 
 if __name__ == "__main__":

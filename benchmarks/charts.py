@@ -21,7 +21,7 @@ _COLOURS = ("#0a66c2", "#1a7f37", "#8250df", "#9a6700", "#bf3989", "#59636e")  #
 _DASHES = ("", "6 3", "2 3", "8 3 2 3", "4 2", "1 2")
 _BAR, _SPACE = 15, 6
 _PLOT = 150  # height of a chart with lines
-_CLIP = 2.5  # times the goal: what is much longer would leave no room for the others
+_CLIP = 2.5  # times the goal: a much longer bar would leave no space for the others
 
 
 def draw(report: Report) -> str:
@@ -92,7 +92,7 @@ def _bars(chart: Bars, x: int, y: int) -> list[str]:
 
 
 def _longest(chart: Bars) -> float:
-    """Where the axis ends. What is much longer than the goal and than the bar in question is cut off."""
+    """Where the axis ends. A bar much longer than the goal and than the bar in question is cut off."""
     values = list(chart.values.values())
     if chart.goal is None or not chart.marked:
         return max(*values, (chart.goal or 0.0) * 1.05)
@@ -145,7 +145,7 @@ def _lines(chart: Lines, x: int, y: int) -> list[str]:
         parts.append(_text(across(size), bottom + 16, _size(size), anchor="middle", colour=_SOFT, size=11))
     parts.append(f'<path d="M{left} {bottom} H{right}" stroke="{_SOFT}"/>')
     parts.append(_text((left + right) / 2, bottom + 33, chart.x, anchor="middle", colour=_SOFT, size=11))
-    goal = ""  # what is said about it stands over the lines
+    goal = ""  # its text is above the lines
     if chart.limit is not None:
         parts.append(
             f'<path d="M{left} {up(chart.limit):.1f} H{right}" stroke="{_GOAL}" stroke-width="1.5" '
@@ -172,7 +172,7 @@ def _lines(chart: Lines, x: int, y: int) -> list[str]:
 
 
 def _legend_places(series: Mapping[str, object]) -> list[tuple[float, int]]:
-    """Where each name stands: from the left, and in which row."""
+    """Where each name is: from the left, and in which row."""
     places, at, row = list[tuple[float, int]](), 0.0, 0
     for name in series:
         width = len(name) * _LETTER + 40
@@ -206,7 +206,7 @@ def _colour(at: int) -> str:
 
 
 def _ticks(most: float) -> Sequence[float]:
-    """From 0, so that what is flat looks flat; four or five round numbers."""
+    """From 0, so that flat lines look flat; four or five round numbers."""
     rough = (most or 1.0) / 4
     power = 10.0 ** floor(log10(rough))
     step = next(one * power for one in (1, 2, 2.5, 5, 10) if one * power >= rough)
@@ -218,7 +218,7 @@ def _tick(value: float) -> str:
 
 
 def _size(value: float) -> str:
-    """1 000 as 1k: the names of sizes are to fit beside each other."""
+    """1 000 as 1k: the names of sizes must fit beside each other."""
     for factor, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= factor:
             return f"{value / factor:.3g}{letter}"

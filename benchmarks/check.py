@@ -1,14 +1,15 @@
-"""What it costs to check tapes: verdicts, conformance, what was sent beside what is sent today, explanations.
+"""The cost of checking tapes: verdicts, conformance, recorded output beside today's, explanations.
 
     python -m benchmarks check [--rounds 3]
 
 Tapes of 1 000, 10 000 and 100 000 reads (prose, calls, some malformed, with what was sent) are checked as
-`workbench replay FOLDER` and the picker of the screen do it: played, compared with what was sent then, and
-judged. Beside the whole stand its parts by themselves: the conformance of all events, as it is looked at
+`workbench replay FOLDER` and the picker of the screen do it: played, compared with what was sent when
+recorded, and judged. Beside the whole are its parts: the conformance of all events, as it is looked at
 where nothing is converted; the comparison; the verdict with its proof. The measure is reading and converting
 the same tape with the records that the proxy keeps, in the same round. An explanation is made for one row at
-a time, when somebody presses a key; that of a malformed call tries what would have made it one, and is only
-told. The list's verdicts are made from the index, of as many exchanges as the tapes have reads. All of it in
+a time, when a user presses a key; that of a malformed call tries what would have made it one, and is only
+reported. The list's verdicts are made from the index, of as many exchanges as the tapes have reads. All of it
+in
 processor time. Growth is the cost of a read in the longest tape beside that in the shortest.
 """
 
@@ -47,7 +48,7 @@ LISTED, EXPLAINED, MENDED = "verdicts of a list", "explanation of a row", "expla
 ROWS = 120  # explained
 MOST_COST = 8.0  # times reading and converting, for the whole check
 MOST_GROWTH = 1.3
-MOST_WAIT = 50.0  # ms: somebody has pressed a key
+MOST_WAIT = 50.0  # ms: a user has pressed a key
 _FOREVER = 1e9
 
 
@@ -128,7 +129,7 @@ class Checked:
         return seconds(lambda: proof(player, verdict(facts_of_player(player, live=False))))
 
     def explain(self) -> float:
-        """Of one row, of all panes, where nothing went wrong."""
+        """One row of each pane, where nothing went wrong."""
         player = self.check(self.good)
         rows = [
             (pane, at * len(player.rows(pane)) // (ROWS // 3))
@@ -157,7 +158,7 @@ class Checked:
 
 
 def write_index(library: Path, count: int) -> None:
-    """An index with so many exchanges; nobody opens their tapes."""
+    """An index with this many exchanges; their tapes are never opened."""
     write_exchanges(library, 1)
     with sqlite3.connect(library / INDEX) as db:
         db.row_factory = sqlite3.Row
@@ -172,7 +173,7 @@ def write_index(library: Path, count: int) -> None:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """What the collector would have to look through is of the tape before."""
+    """Garbage of the previous tape must not be collected meanwhile."""
     gc.collect()
     start = process_time()
     work()
@@ -254,7 +255,7 @@ def measured(options: argparse.Namespace) -> Report:
         found: list[dict[str, list[float]]] = [{} for _ in tapes]
         for at in range(options.rounds):
             for tape, times in zip(tapes, found, strict=True):
-                # A short tape is looked at several times: its milliseconds alone would be noise.
+                # A short tape is checked several times: its milliseconds alone would be noise.
                 repeats = max(1, 5_000 // tape.reads)
                 for way, measure in tape.ways().items():
                     progress(f"round {at + 1} of {options.rounds}: {tape.reads:,} reads, {way}")

@@ -4,8 +4,8 @@
 
 Counted are calls of functions (Python's and C's) and objects that stay, for a delta of prose and one of a
 value in every dialect, calls for a request of a session and for a piece that is recorded, and what a screen
-pays for a read of a tape and for an exchange of a list. `benchmarks/budget.json` holds what was counted last;
-a test compares. A change that costs more on purpose writes the budget anew with --write.
+pays for a read of a tape and for an exchange of a list. `benchmarks/budget.json` has the last counts; a test
+compares them. A change that costs more on purpose rewrites the budget with --write.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from workbench.ui.widgets.exchanges import Catalogue
 
 BUDGET = ROOT / "benchmarks" / "budget.json"
 _DELTAS = 200
-_SLACK = 1.1  # so much more is not worth a person's time
+_SLACK = 1.1  # less growth than this is not worth a person's time
 
 
 def counted() -> dict[str, dict[str, float]]:
@@ -62,8 +62,8 @@ def calls_of_request() -> float:
 
 
 def of_recording() -> dict[str, float]:
-    """A piece that came and went to the client: what the event loop says of it, and what the recorder's
-    thread does with it, among many and alone in its batch."""
+    """A piece that came and went to the client: the work of the event loop and of the recorder's thread,
+    among many and alone in its batch."""
     reads = list(events("word" * _DELTAS))
     with tempfile.TemporaryDirectory() as name:
         library = Path(name)
@@ -78,7 +78,7 @@ def of_recording() -> dict[str, float]:
                 recording.carried(number / 100, read, number / 100, read)
 
         say()
-        tapes.write(backlog.take(0))  # its first pieces are read more closely
+        tapes.write(backlog.take(0))  # the first pieces cost more
         told = calls_made(say)
         written = calls_made(partial(tapes.write, backlog.take(0)))
         say()
@@ -122,7 +122,7 @@ def of_list() -> dict[str, float]:
 
 
 def over_budget(found: dict[str, dict[str, float]], budget: dict[str, dict[str, float]]) -> list[str]:
-    """What costs more than it did, and what the budget does not know."""
+    """What costs more than before, and what is not in the budget."""
     return [
         f"{name}, {what}: {count:g}, the budget has {budget.get(name, {}).get(what, 0):g}"
         for name, counts in found.items()

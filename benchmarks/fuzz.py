@@ -52,9 +52,9 @@ NOISE = [
     "9" * 400,
 ]
 LONGEST = 400  # words
-# Of the request, or they change what this compares: an answer is told to have ended as upstream said.
+# Of the request, or they change what this compares: the client is told that an answer ended as upstream said.
 UNVARIED = ("tools", "convert", "finish_reason", "text_channel")
-PASSTHROUGH = "passthrough"  # sends what came, as it came: what upstream leaves out it leaves out
+PASSTHROUGH = "passthrough"  # sends everything as it came: it leaves out what upstream leaves out
 
 
 def words_of(dialect: str) -> list[list[str]]:
@@ -128,7 +128,7 @@ class Trial:
         return StreamTransformer(self.dialect, tools=TOOLS, policy=self.policy, ids=numbered, now=0)
 
     def converted(self, reads: Iterable[bytes]) -> tuple[bytes, list[Finding]]:
-        """What the client gets of these reads, and what is said about it."""
+        """What the client gets for these reads, and the findings."""
         t = self.transformer()
         out = b"".join(t.feed(read) for read in reads) + t.finish()
         assert t.unaccounted == 0, f"{t.unaccounted} characters are unaccounted for"
@@ -176,7 +176,7 @@ def is_json_object(arguments: str) -> bool:
 
 
 def switches(chance: random.Random) -> Policy:
-    """As the dialect has them, or some of them otherwise."""
+    """As the dialect has them, or some of them changed."""
     given = {key: chance.choice(CHOICES[key]) for key in CHOICES if key not in UNVARIED}
     return Policy(**{key: value for key, value in given.items() if chance.random() < 0.3})
 
@@ -200,7 +200,7 @@ def deltas(text: str, chance: random.Random, most: int) -> bytes:
 
 
 def makers() -> dict[str, Fuzz]:
-    """One for each dialect. What recognises dialects by itself has no samples; it is given everybody's."""
+    """One for each dialect. The automatic recognition has no samples of its own; it is given all of them."""
     words = {name: words_of(name) for name in DIALECTS}
     marks = [word for samples in words.values() for one in samples for word in one if word[:1] in "<[{"]
     everything = [one for samples in words.values() for one in samples]

@@ -1,4 +1,4 @@
-"""Whether a chunk costs the same in a long stream, among many streams, and beside many tapes; memory, too.
+"""Whether a chunk costs the same in a long stream, among many streams, and beside many tapes; also memory.
 
     python -m benchmarks growth [--rounds 3] [--only bytes|streams|tapes]
 
@@ -45,11 +45,11 @@ MOST_MEMORY = 1.25  # times the memory at the smallest size
 MOST_A_BYTE = 0.6  # bytes of memory for a byte of a stream, while it runs
 _TOGETHER = 64 * 320  # chunks, however many streams they come in
 _REQUESTS = 50
-_ENOUGH, _MOST_STREAMS = 4_000, 300  # chunks: short streams are repeated until there are so many
+_ENOUGH, _MOST_STREAMS = 4_000, 300  # chunks: short streams are repeated until there are this many
 _TURNS = 3
 _QUIET = 0.5  # seconds
 _LINKS = 30_000
-_LOOK = 0.02  # seconds between two looks at the memory
+_LOOK = 0.02  # seconds between two samples of the memory
 
 
 class Point(NamedTuple):
@@ -81,7 +81,7 @@ async def point(proxy: Proxy, size: int, load: Load) -> Point:
 
 
 async def _spent(process: psutil.Process, port: int, load: Load, repeats: int) -> float:
-    """CPU seconds of a load, so many times one after the other."""
+    """CPU seconds of a load, repeated this many times."""
     before = await settled_cpu(process)
     for _ in range(repeats):
         await measure(port, load)
@@ -90,7 +90,7 @@ async def _spent(process: psutil.Process, port: int, load: Load, repeats: int) -
 
 @asynccontextmanager
 async def _watched(process: psutil.Process) -> AsyncIterator[list[float]]:
-    """The process's memory in MB, looked at again and again; the last one is after all the work."""
+    """The process's memory in MB, sampled repeatedly; the last sample is after all the work."""
     seen = [resident_bytes(process) / 1e6]
 
     async def watch() -> None:
@@ -119,7 +119,7 @@ def fill(library: Path, count: int) -> None:
         (library / path).parent.mkdir(parents=True, exist_ok=True)
         if at % _LINKS:
             os.link(first, library / path)
-        else:  # a file can have only so many names
+        else:  # the number of a file's names is limited
             first = Path(shutil.copy(first, library / path))
         rows.append(row | {"id": id, "path": path})
     index = Index(library)

@@ -17,7 +17,7 @@ import orjson
 _STAMP = re.compile(rb"@(\d+)@")
 _CUT = re.compile(rb"\r\n[0-9a-f]+\r\n(?!\r\n)")  # between two chunks, which may be in the middle of a stamp
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
-_APART = 0.618  # of a gap between the begins of two streams: wherever one stops, they are spread evenly
+_APART = 0.618  # of a gap between the starts of two streams: however many there are, they are spread evenly
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 TOOL = {
     "type": "function",
@@ -30,7 +30,7 @@ TOOL = {
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """So many streams at once of so many chunks each; `gap` seconds between two chunks, 0 for none."""
+    """This many streams at once, of this many chunks each; `gap` seconds between two chunks, 0 for none."""
 
     streams: int
     chunks: int
@@ -134,7 +134,7 @@ class Steady:
         self._at: list[int] = []
 
     def heard(self, chunks: int) -> None:
-        """A stream has so many chunks by now."""
+        """A stream has this many chunks by now."""
         begun = chunks == 1
         self._first += begun
         if (begun and self._first == self._load.streams) or (
@@ -163,7 +163,7 @@ async def measure(port: int, load: Load, look: Callable[[], float] | None = None
     begun = max(one[0][1] for one in arrived)
     chunks = [pair for one in arrived for pair in one]
     counted = [pair for pair in chunks if pair[0] >= begun or not load.gap]
-    # A relay that is too slow never has all streams running at once: then every chunk counts.
+    # In a relay that is too slow, streams never all run at once: then every chunk counts.
     delays = [(read - wrote) / 1e6 for wrote, read in counted or chunks]
     each = 0.0 if steady is None else steady.each(arrived)
     return Measured((end - start) / 1e9, (begun - start) / 1e9, load.streams * load.chunks, delays, each)

@@ -3,8 +3,8 @@
     python -m benchmarks opening [--rounds 3]
 
 Each is measured in a process of its own, with the real application without a terminal: a tape of 22 MB, one
-of 100 000 reads, a library of 5 000 exchanges, and a tab between panes. Beside a tape stands what reading
-its file takes and what the transformer alone takes for its bytes: what is more than these is the screen's.
+of 100 000 reads, a library of 5 000 exchanges, and a tab between panes. Beside a tape is the cost of reading
+its file and of the transformer alone: the rest is the screen's.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def words() -> Iterator[str]:
 
 
 def long_value() -> Iterator[str]:
-    """A model writes a file, and does not come to its end."""
+    """A model writes a file, without ever ending it."""
     yield "I'll write it.\n\n"
     yield "<write_to_file>\n<path>a.py</path>\n<content>\n"
     number = 0
@@ -69,7 +69,7 @@ def long_value() -> Iterator[str]:
 
 
 def write_tape(path: Path, pieces: Iterator[str], *, reads: int = 1 << 60, size: int = 1 << 60) -> None:
-    """A tape with an event in each read, until it has so many of them or so many bytes."""
+    """A tape with an event in each read, until it has this many events or bytes."""
     stream = StreamTransformer("roo-xml", tools=[WRITE], ids=lambda number: f"call_{number}", now=0)
     header = make_header("made for a benchmark", "roo-xml", started=1_790_000_000.0, ids="x", now=0,
                          model="m", kind="chat", stream=True, tools=[WRITE])  # fmt: skip

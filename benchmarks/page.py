@@ -1,9 +1,9 @@
 """The tables and charts of docs/performance.md, made from the JSON of measurements in docs/performance/.
 
     python -m benchmarks all --out docs/performance     measure (on a machine that does nothing else)
-    python -m benchmarks page                           write what was measured into the page
+    python -m benchmarks page                           write the measurements into the page
 
-The text of the page is written by people. What stands between `<!-- made: … -->` and `<!-- end -->` is made
+The text of the page is written by people. The text between `<!-- made: … -->` and `<!-- end -->` is made
 here, and a test compares it with the stored JSON: no number there is typed by hand. The words after `made:`
 are a measurement and a part of it: `proxy results`, `proxy table 1`, `proxy chart`, `proxy circumstances`.
 docs/performance/before.json has what an issue of this project measured before the proxy was made faster.
@@ -48,7 +48,7 @@ def filled(text: str, reports: Mapping[str, Report]) -> str:
 
 
 def part(words: Sequence[str], reports: Mapping[str, Report]) -> str:
-    """What stands between two marks."""
+    """The text between two marks."""
     name, what, *more = words
     if name == "before":
         return _comparison(what, reports)

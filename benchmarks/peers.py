@@ -47,7 +47,7 @@ SGLANG = {
     "harmony": "gpt-oss",
     "pythonic": "pythonic",
 }
-MOST_SECONDS = 10.0  # one that reads all of the text again for each delta would take hours for 1 MB
+MOST_SECONDS = 10.0  # a parser that rereads the whole text for each delta would take hours for 1 MB
 Feed = Callable[[str], object]
 
 

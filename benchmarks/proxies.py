@@ -31,7 +31,7 @@ They are looked for on PATH and in .peers/*/bin of this checkout, each in an env
 other versions of the same libraries. The benchmark starts each on loopback, with a configuration of its own,
 and ends it."""
 _START = 60.0  # seconds
-_RESTS = 0.002  # CPU seconds in 0.2 s, and it does nothing but wait
+_RESTS = 0.002  # CPU seconds in 0.2 s below which it is idle
 
 Started: TypeAlias = tuple[int, psutil.Process]
 Start: TypeAlias = Callable[[Path, int], Iterator[Started]]
@@ -155,8 +155,8 @@ def cpu_seconds(process: psutil.Process) -> float:
 
 
 async def settled_cpu(process: psutil.Process) -> float:
-    """As soon as it rests. What it still writes down after a load belongs to that load: counted too early, it
-    would be missing there and be charged to the next one."""
+    """As soon as it is idle. Writing after a load belongs to that load: counted too early, it would be
+    charged to the next one."""
     before = -1.0
     while (now := cpu_seconds(process)) - before > _RESTS:
         before = now
@@ -165,7 +165,7 @@ async def settled_cpu(process: psutil.Process) -> float:
 
 
 def _cpu_of(process: psutil.Process) -> float:
-    """Where the system counts nanoseconds, these: other clocks tick a hundred times a second, which is too
+    """In nanoseconds where the system counts them: other clocks tick a hundred times a second, which is too
     coarse for a few thousand chunks."""
     try:
         counts = [path.read_text() for path in Path(f"/proc/{process.pid}/task").glob("*/schedstat")]

@@ -77,8 +77,8 @@ class Relay:
     _spent: dict[str, tuple[float, int]] = field(default_factory=dict)  # CPU seconds, chunks
 
     async def carry(self, streams: int) -> None:
-        """What it can carry of streams that come as fast as they are taken."""
-        await settled_cpu(self.process)  # what it still writes of the load before is not part of this one
+        """Its throughput for streams that come as fast as they are read."""
+        await settled_cpu(self.process)  # what it still writes for the previous load is not part of this one
         self.carried[-1][CAPACITY[streams]] = await capacity(self.port, streams, CARRIED_FOR)
 
     def begin_round(self) -> None:
@@ -104,7 +104,7 @@ class Relay:
         self._spend("CPU, paced", measured.each * measured.chunks, measured.chunks)
 
     def _spend(self, what: str, cpu: float, chunks: int) -> None:
-        """CPU seconds of so many chunks: told of ten thousand, of all such loads of the round."""
+        """CPU seconds of this many chunks; shown per ten thousand, over all such loads of the round."""
         before = self._spent.get(what, (0.0, 0))
         self._spent[what] = spent = before[0] + cpu, before[1] + chunks
         self.rounds[-1][what] = spent[0] / spent[1] * 1e4
@@ -140,7 +140,7 @@ async def through_all(options: argparse.Namespace) -> tuple[list[Relay], dict[st
         for at in range(options.rounds):
             for relay in relays:
                 relay.begin_round()
-            # What a machine does beside this comes in bursts: a load goes through all of them within seconds.
+            # Other work of the machine comes in bursts: a load goes through all relays within seconds.
             for name, load in LOADS.items():
                 for relay in relays:
                     progress(f"round {at + 1} of {options.rounds}: {name}, {relay.name}")
@@ -152,7 +152,7 @@ async def through_all(options: argparse.Namespace) -> tuple[list[Relay], dict[st
 
 
 async def carried_by_all(relays: Sequence[Relay], rounds: int) -> None:
-    """Each relay once more, in front of the other upstream."""
+    """Each relay again, in front of the other upstream."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="workbench-bench.")))
         source, _ = stack.enter_context(blocks.upstream())

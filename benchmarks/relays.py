@@ -33,7 +33,7 @@ class Copy(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)  # uvloop's is one in all but its class
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's only lacks the class
         if self._port is not None:
             self._opening = asyncio.ensure_future(self._open(self._port))
 

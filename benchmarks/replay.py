@@ -2,12 +2,12 @@
 
     python -m benchmarks replay [--rounds 3] [--reads 100000] [--steps 20]
 
-Two tapes are made, one of 100 reads and one of 100 000, alike but for their length: prose, calls and some
+Two tapes are made, one of 100 reads and one of 100 000, alike except for their length: prose, calls and some
 malformed calls, with what was sent, as the recorder writes them. The real program opens the long one in a
 pseudo-terminal: the time until its first rows are on the screen, and its memory once all of it is read. Then
 the application runs in this process on each of them: from a key to the last frame that it led to, near the
-start, in the middle, backwards at the end, and at random places. What is compared is processor time: a busy
-machine holds up anything.
+start, in the middle, backwards at the end, and at random places. Processor time is compared: a busy machine
+delays everything.
 """
 
 from __future__ import annotations
@@ -140,9 +140,9 @@ def resident(pid: int | str = "self") -> int:
 
 
 def play(tape: Path) -> None:
-    """In a process of its own: prints by how much playing a tape has let it grow."""
+    """In its own process: prints how much memory playing a tape takes."""
     before, tail = resident(), Tail(tape)
-    while tail.advance(60) and tail.behind:
+    while tail.advance(60) and tail.has_more:
         pass
     assert tail.player is not None and tail.player.complete
     print(f"grown by {resident() - before} bytes", flush=True)
@@ -179,7 +179,7 @@ def _middle(costs: Sequence[Cost], what: str) -> float:
 
 
 def _span(costs: Sequence[Cost]) -> tuple[float, float, float]:
-    """Milliseconds in the middle and at most, and of these the processor's."""
+    """Median and maximum milliseconds, and those of the processor."""
     most = max(cost.wall for cost in costs)
     return _middle(costs, "wall") * 1000, most * 1000, _middle(costs, "cpu") * 1000
 

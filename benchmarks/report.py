@@ -1,4 +1,5 @@
-"""What all programs here have in common: their options, how rounds are compared, and how results are told.
+"""What all programs here have in common: their options, how rounds are compared, and how results are
+reported.
 
 A program measures and makes a `Report`. `Program` gives it its options and tells the report: tables for
 people, with each goal and whether it was reached; the same as JSON for other programs (`--json`); charts as
@@ -43,7 +44,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Numbers beside each other; the first column has words, the others are set to the right."""
+    """Numbers beside each other; the first column has words, the others are right-aligned."""
 
     title: str
     head: Sequence[str]
@@ -64,7 +65,7 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """A chart: what grows with what. A value is expected to stay below `limit`."""
+    """A chart of one quantity over another. A value is expected to stay below `limit`."""
 
     title: str
     x: str
@@ -107,7 +108,7 @@ class Report:
 
 
 def number(value: float) -> str:
-    """As many digits as can be relied on."""
+    """With as many digits as are significant."""
     size = abs(value)
     if isinstance(value, int) or size >= 100:
         return f"{value:,.0f}"
@@ -195,7 +196,7 @@ def read_json(path: Path) -> Report:
 
 
 def circumstances(name: str, rounds: int | None, quick: bool) -> dict[str, Any]:
-    """What somebody who reads the numbers later has to know: above all whether the machine was busy."""
+    """What a later reader of the numbers has to know: above all whether the machine was busy."""
     return {
         "benchmark": name,
         "rounds": rounds,
@@ -241,7 +242,7 @@ def ratio(ours: Sequence[float], base: Sequence[float]) -> float:
 
 
 def progress(words: str) -> None:
-    """What is being measured right now, for somebody who waits at a terminal."""
+    """What is being measured right now, for a user who waits at a terminal."""
     if sys.stderr.isatty():
         print(f"\r\033[K{words}", end="", file=sys.stderr, flush=True)
 

@@ -89,7 +89,7 @@ def request(turns: int, session: int = 0) -> dict[str, Any]:
 
 
 def timed(body: dict[str, Any], dialect: str) -> float:
-    """Milliseconds of processor time: what else the machine does meanwhile is not our business."""
+    """Milliseconds of processor time: the machine's other work does not count."""
     start = process_time()
     transform_request(body, dialect=dialect, policy={"tools": "inject"})
     return (process_time() - start) * 1000
@@ -110,7 +110,7 @@ def measured(options: argparse.Namespace) -> Report:
         progress(dialect)
         first = timed(json.loads(sessions[0][0]), dialect)
         rendered = prompt.renderings()
-        # The least of a turn's times is what it costs, the rest is what else the machine did meanwhile.
+        # The minimum of a turn's times is its cost, the rest is the machine's other work.
         times = [[timed(json.loads(one), dialect) for one in session[1:]] for session in sessions]
         grown = [min(turn) for turn in zip(*times, strict=True)]
         repeats = REPEATS // 10 if options.quick else REPEATS

@@ -1,4 +1,4 @@
-"""A long time of mixed traffic through a real `workbench serve`: is memory flat, is everything given back?
+"""Long mixed traffic through a real `workbench serve`: is memory flat, is everything released?
 
     python -m benchmarks soak [--minutes 10] [--clients 12]
 
@@ -30,7 +30,7 @@ from tests.support.upstream.server import ScriptedUpstream
 PAUSE = 0.5  # seconds, at most, between two exchanges of a client
 BURST = 20  # exchanges at once, now and then
 MOST_GROWTH, MOST_MORE = 1.10, 6.0  # of the memory's median: times, or MB, whichever is more
-SPARE = 4  # descriptors that may be open at rest, more than at the beginning
+SPARE = 4  # descriptors that may be open at rest beyond those at the beginning
 KEPT_ALIVE = 8  # seconds after which an idle connection is closed, on either side
 REST = 40  # seconds for all that was open to be closed
 
@@ -101,7 +101,7 @@ async def run(soak: Soak, clients: int) -> None:
 
 
 def at_rest(pid: int, wanted: int, seconds: float) -> int:
-    """How many descriptors are open when nobody asks for anything: after that time, or once few enough."""
+    """How many descriptors are open without requests: after that time, or once few enough."""
     ends = time.monotonic() + seconds
     while open_files(pid) > wanted and time.monotonic() < ends:
         time.sleep(0.5)
@@ -125,7 +125,7 @@ def _line(samples: Sequence[float]) -> list[tuple[float, float]]:
 
 
 def tell_end(soak: Soak, report: Report) -> None:
-    """What is wrong with the exchanges, the end of the process, its log and its tapes."""
+    """Problems of the exchanges, the end of the process, its log and its tapes."""
     code = soak.proxy.stop()
     log = soak.proxy.log.read_text(errors="replace")
     report.add("exchanges that went wrong", len(soak.wrong), goal=0)
@@ -165,7 +165,7 @@ def measured(options: argparse.Namespace) -> Report:
     ):
         upstream.answer_with(script)
         soak = Soak(proxy)
-        # The first exchange opens what stays open: the library, the log.
+        # The first exchange opens files that stay open: the library, the log.
         asyncio.run(warm_up(soak))
         before = at_rest(proxy.process.pid, 0, KEPT_ALIVE)
         soak.ends = time.monotonic() + minutes * 60

@@ -3,7 +3,7 @@
     python -m benchmarks start [--rounds 5]
 
 User and system time of the process itself, which says the same on a busy machine as on a quiet one. Beside
-them stand a bare interpreter and one that imports Textual. The tests do not measure this: they compare which
+them are a bare interpreter and one that imports Textual. The tests do not measure this: they compare which
 modules `--help` imports.
 """
 
@@ -49,7 +49,7 @@ def so_far(process: int) -> float:
 
 
 def of_serve() -> float:
-    """The proxy, until a client has its first answer: that there is no upstream there."""
+    """The proxy, until a client has its first answer: an error, since there is no upstream."""
     with (
         tempfile.TemporaryDirectory() as folder,
         running_proxy(Path(folder), "http://127.0.0.1:9/v1") as proxy,

@@ -1,4 +1,4 @@
-"""Mixed traffic through a proxy: exchanges that go well and wrong, each of which knows its right outcome."""
+"""Mixed traffic through a proxy: good and failing exchanges, each of which knows its right outcome."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ Check: TypeAlias = Callable[[Got, str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One sort of exchange: what upstream does, what the client asks and does, what must come of it."""
+    """One sort of exchange: what upstream does, what the client asks and does, and the required outcome."""
 
     answer: Callable[[str], Answer]  # of the dialect
     right: Check
     weight: int = 4
     stream: bool = True
     tools: bool = True
-    leaves: float | None = None  # the client goes away so many seconds after the first bytes
+    leaves: float | None = None  # the client goes away this many seconds after the first bytes
     pause: float = 0.0  # between two reads of a slow client
 
 
@@ -117,7 +117,7 @@ KINDS: dict[str, Kind] = {
     ),
     "cut": Kind(lambda d: broken(d, Close()), faulted),
     "reset": Kind(lambda d: broken(d, Reset()), faulted),
-    "cut behind the call": Kind(lambda d: broken(d, Close(), 1.0), called()),
+    "cut after the call": Kind(lambda d: broken(d, Close(), 1.0), called()),
     "stalled": Kind(lambda d: Answer(broken(d, Close()).steps[:-1]), anything, leaves=1.0),
     "client gone": Kind(lambda d: stream(cut(stream_of(said(d, 20_000))), pause=0.001), anything, leaves=0.0),
     "client gone early": Kind(lambda d: Answer([]), anything, leaves=0.5),

@@ -2,13 +2,13 @@
 
     python -m benchmarks transformer [DIALECT…]
 
-The call is what the dialect's own writer makes of it, so that a new dialect is measured without a word
-here. Everything is a ratio taken in one run: to the floor (split the SSE, decode, encode the same chunks
+The call is written by the dialect's own writer, so that a new dialect is measured without a change here.
+Everything is a ratio taken in one run: to the floor (split the SSE, decode, encode the same chunks
 with orjson, and nothing else), and of 1 MB to 4 KB. The floor is measured right before and after each
 slice of the stream, in time of the processor, so that a busy machine slows both alike; the median of
 many slices counts.
 
-Beside each dialect stand vLLM's and SGLang's parsers of it, where these packages are installed (`pip
+Beside each dialect are vLLM's and SGLang's parsers of it, where these packages are installed (`pip
 install vllm`, `pip install sglang`). They get the text of each delta without any SSE around it, which is
 less work than ours.
 """
@@ -129,7 +129,7 @@ def measure(dialect: str, content: str, records: Records, repeats: int) -> tuple
 
 
 def check(transformer: StreamTransformer, content: str, records: Records) -> None:
-    """A fast wrong answer is no answer."""
+    """A fast wrong answer is worthless."""
     transformer.finish()
     assert transformer.unaccounted == 0
     if records != "none":
@@ -142,8 +142,8 @@ Cell: TypeAlias = tuple[float, float]  # microseconds for a delta, times the flo
 
 
 def of_dialect(dialect: str, sizes: Mapping[str, int], rounds: int, least: int) -> dict[Records, list[Cell]]:
-    """For each kind of records, a cell for each size. In a round a short value is repeated until there are so
-    many characters."""
+    """For each kind of records, a cell for each size. In a round a short value is repeated until there are
+    this many characters."""
     return {
         records: [
             measure(dialect, value(size), records, rounds * max(1, least // size)) for size in sizes.values()

@@ -1,10 +1,10 @@
-"""How long somebody waits at the screen while a long tape is read, and what the screen takes from the proxy.
+"""How long a user waits at the screen while a long tape is read, and what the screen takes from the proxy.
 
     python -m benchmarks ui [--rounds 3]
 
 The real program runs in a pseudo-terminal. It opens a tape of 100 000 reads: the time from the key to its
 first rows, then, while the rest is read, from a typed character to its echo, and the longest pause of the
-event loop by a probe inside the process; beside them the same when nothing is going on. Then four streams of
+event loop by a probe inside the process; beside them the same when idle. Then four streams of
 100 chunks/s run through `workbench serve`, in turns with and without a screen that follows one. What opening
 costs the processor is measured by `python -m benchmarks opening`.
 """
@@ -40,7 +40,7 @@ FIRST_FRAME = 0.5  # seconds
 LONGEST_WAIT = 0.05  # seconds that loading may hold up a key
 MOST_DELAY = 3.0  # times what the proxy adds without a screen
 MOST_CORES = 1.0
-# Characters that nothing on the screen has, so that their echo is theirs.
+# Characters that are nowhere else on the screen, so that their echo is recognised.
 ECHOES = [chr(code) for code in range(0x0400, 0x0450)]
 PROBE = """
 import asyncio, sys, time
@@ -120,7 +120,7 @@ def open_long(folder: Path, rounds: int, reads: int) -> list[Opened]:
 
 
 def tell_opened(rounds: list[Opened], reads: int, report: Report) -> None:
-    """The median of the rounds counts: a busy machine may hold up anything once."""
+    """The median of the rounds counts: a busy machine may delay anything once."""
     heads = (
         "ms",
         "first rows",
@@ -135,7 +135,7 @@ def tell_opened(rounds: list[Opened], reads: int, report: Report) -> None:
     first = median(one.first for one in rounds)
     held_up = median(one.held_up for one in rounds) * 1000
     report.add("first rows of a long tape", first, "s", goal=FIRST_FRAME)
-    # A key is what somebody waits for; the loop's pause, the machine's own included, tells where to look.
+    # A user waits for keys; the loop's pause, the machine's own included, tells where to look.
     report.add("a key held up while it is read", held_up, "ms", goal=LONGEST_WAIT * 1000)
     report.charts.append(Bars("First rows of a long tape", "s", {"measured": first}, FIRST_FRAME))
     idle, busy = (median(getattr(one, what) for one in rounds) * 1000 for what in ("idle", "busy"))

@@ -2,8 +2,8 @@
 
     python -m benchmarks workers [--rounds 5]
 
-`workbench serve --workers N` for N from 1 to the number of cores, converting roo-xml and recording. What
-upstream and the clients (blocks.py) take from the cores is little beside what the proxy does, and it is told.
+`workbench serve --workers N` for N from 1 to the number of cores, converting roo-xml and recording. Upstream
+and the clients (blocks.py) take little of the cores compared with the proxy, and that is reported.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ The words used here:
 read        bytes as they came from upstream in one piece
 event       one server-sent event
 choice      one of the answers in a response (`n` > 1 gives several)
-channel     where a choice's text stands: content, or reasoning
+channel     where a choice's text is: content, or reasoning
 dialect     one way to write calls as text: a table of states and tokens
 token       a piece of a channel's text that means something to the dialect
 transition  one step of a machine: state, token, rule, next state

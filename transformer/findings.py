@@ -237,7 +237,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "tool-not-understood": Entry(
         "warning", "tool {number} of the request is not a function with a name", "; ", "{fate}"
     ),
-    "no-properties": Entry(  # of tapes of before: a tool may well need none
+    "no-properties": Entry(  # only on old tapes: a tool may well need none
         "info",
         "{tool} declares no parameters",
         "; ",
@@ -326,7 +326,7 @@ def sentence(code: str, values: Mapping[str, object]) -> tuple[Level, str]:
 
 
 def parts(finding: Finding) -> tuple[str, str]:
-    """What happened, and what became of it; of a finding that is only known by its message, all as one."""
+    """What happened, and what became of it; in one part if only the finding's message is known."""
     entry = CATALOGUE.get(finding.code)
     if entry is None:
         return finding.message, ""

@@ -16,8 +16,8 @@ _TOGETHER = 512  # pieces of a text that become one
 class Growing(Generic[T]):
     """Append in constant time, clone in constant time.
 
-    A clone shares the list: whoever appends to a list that has grown beyond its own part takes
-    a copy first. So a snapshot costs nothing, however long the value that is being held.
+    A clone shares the list: one that appends to a list that has grown beyond its own part takes
+    a copy first. So a snapshot costs nothing, however long the held value is.
     """
 
     __slots__ = ("_list", "_used")
@@ -47,15 +47,15 @@ class Growing(Generic[T]):
 
 
 class Text(Growing[str]):
-    """A text in pieces, joined when somebody wants it whole; some hundreds of them meanwhile, for small ones
-    take three times the room of their letters."""
+    """A text kept in pieces and joined on demand; every few hundred small pieces are merged to save
+    memory."""
 
     __slots__ = ("_joined", "_until", "size")
 
     def __init__(self, text: str = "") -> None:
         super().__init__()
         self.size = 0
-        self._joined = 0  # so many at the beginning are many pieces each
+        self._joined = 0  # this many items at the start are already merged
         self._until = _TOGETHER
         if text:
             self.append(text)

@@ -47,7 +47,7 @@ class JsonScanner:
         "mismatched", "opened", "stack", )  # fmt: skip
 
     def __init__(self, members: bool = False) -> None:
-        self.stack: list[str] = []  # the closing brackets that are still to come
+        self.stack: list[str] = []  # the closing brackets that are still missing
         self.in_string = False
         self.opened = False  # an array or object has begun
         self.mismatched = False  # a closing bracket that is not the one that was due
@@ -219,12 +219,12 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
 
 
-# Not strict: clients pass on line breaks that a model left raw inside a string, and all the others are told.
+# Not strict: clients pass on line breaks that a model left raw inside a string.
 _DECODER = json.JSONDecoder(parse_int=_number, parse_float=_number, parse_constant=_refuse, strict=False)
 
 
 def members(text: str) -> list[Member] | None:
-    """The members of the object that `text` is, None if it is none. Of two namesakes the last counts."""
+    """The members of an object; None if `text` is not an object. The last of duplicate keys wins."""
     try:
         return _members(text)
     except (ValueError, RecursionError):

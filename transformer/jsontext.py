@@ -1,6 +1,7 @@
 """JSON that others wrote: orjson reads it first, and what orjson refuses or would round is read again.
 
-Servers and clients send lone surrogates, bytes that are not UTF-8 and integers of any length; whoever passes
+Servers and clients send lone surrogates, bytes that are not UTF-8 and integers of any length; code that
+passes
 on what it got must not lose them.
 """
 
@@ -29,7 +30,7 @@ class Parsed(NamedTuple):
 
 
 def parse(data: bytes) -> Parsed:
-    """The value that the bytes are, in the fast way where that will do."""
+    """The value that the bytes encode, parsed the fast way if possible."""
     try:
         return Parsed(orjson.loads(data))
     except orjson.JSONDecodeError:
@@ -37,7 +38,7 @@ def parse(data: bytes) -> Parsed:
 
 
 def parse_strictly(data: bytes) -> Parsed:
-    """As a client reads it that takes nothing but JSON; half surrogate pairs and long numbers are JSON."""
+    """As a client that accepts only JSON reads it; half surrogate pairs and long numbers are JSON."""
     try:
         return Parsed(orjson.loads(data))
     except orjson.JSONDecodeError:
@@ -55,7 +56,7 @@ def parse_strictly(data: bytes) -> Parsed:
 def parse_leniently(data: bytes) -> Parsed:
     """A second reading of what orjson refused: lone surrogates, invalid UTF-8, raw control characters.
 
-    A number that nobody can hold, and what is nested deeper than anybody needs, become null: the rest of what
+    A number too large to hold, and values nested too deeply, become null: the rest of what
     was said is worth more than they are.
     """
     reading = _Reading()
@@ -74,7 +75,7 @@ def parse_leniently(data: bytes) -> Parsed:
 
 
 def has_long_number(data: bytes) -> bool:
-    """Whether there may be an integer beyond 64 bits: orjson makes a float of it, and what somebody else
+    """Whether there may be an integer beyond 64 bits: orjson makes a float of it, and what another program
     wrote is not ours to round.
 
     It is asked of every line and of many events; a regular expression takes three times as long.
@@ -106,7 +107,7 @@ class _Reading:
 
 
 def _shallow(text: str) -> str:
-    """The text with null in the place of every array or object that lies too deep."""
+    """The text with null instead of every array or object that is nested too deeply."""
     parts, at, depth, quoted, hidden = [], 0, 0, False, -1
     for match in _STRUCTURE.finditer(text):
         sign = match[0]
@@ -148,7 +149,7 @@ def dumps(obj: Any) -> bytes:
 
 
 def _pruned(value: Any, levels: int) -> Any:
-    """What nests deeper than any encoder goes is nobody's data: null takes its place."""
+    """Values nested deeper than any encoder goes are not real data: null takes their place."""
     if isinstance(value, dict):
         return {key: _pruned(item, levels - 1) for key, item in value.items()} if levels else None
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The switches of a conversion: what a dialect does by default, and what the user wants otherwise."""
+"""The switches of a conversion: what a dialect does by default, and what the user wants instead."""
 
 from __future__ import annotations
 

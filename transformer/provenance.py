@@ -2,7 +2,7 @@
 
 A channel's text is the concatenation, over the events, of the JSON string found at one path of
 each event's data. Records store character ranges only, because that is all the machines know and
-all that is cheap; the way back to bytes is walked here, when somebody asks for it.
+all that is cheap; the way back to bytes is resolved here, on demand.
 """
 
 from __future__ import annotations
@@ -182,8 +182,8 @@ class SourceMap:
     ) -> None:
         """The channel grew by `length` characters, found at `path` of that event's data.
 
-        They are those of the string from `first` on. `half` is where the other half of the first one
-        stands: some servers cut a surrogate pair in two and send each half in its own event.
+        They are those of the string from `first` on. `half` is where the other half of the first one is: some
+        servers cut a surrogate pair in two and send each half in its own event.
         """
         if length <= 0:
             return

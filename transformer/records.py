@@ -21,7 +21,7 @@ class Span:
 
     `channel` is "content", "reasoning" (or "reasoning_content" where the two differ); it is
     empty for what belongs to an event as a whole. Bytes are not stored: `transformer.provenance`
-    resolves them from the events' JSON text when somebody asks.
+    resolves them from the events' JSON text on demand.
     """
 
     choice: int
@@ -78,7 +78,7 @@ class Effect(Flag):
     CUTS = auto()  # the call stays as far as the client has it
     GIVES_UP = auto()  # what looked like a call is text
     REPAIRS = auto()  # something that was missing is taken as written
-    REREADS = auto()  # some text is read once more from the next state
+    REREADS = auto()  # some text is read again from the next state
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -147,7 +147,7 @@ class Delta:
 class Finding:
     """Something a person should know: a stable code, how bad it is, a sentence, and the place.
 
-    `values` is what the sentence was made of (the tool, the parameter, …), for those who want data.
+    `values` is what the sentence was made of (the tool, the parameter, …), as data.
     """
 
     seq: int

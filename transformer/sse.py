@@ -64,7 +64,7 @@ class SSEDecoder:
         return not self._line and not self._data
 
     def skip(self, size: int) -> None:
-        """Whole events, which somebody else has read; it rests."""
+        """Skips whole events that were read elsewhere; it rests."""
         self._offset += size
 
     def feed(self, chunk: bytes) -> list[Frame]:
@@ -192,7 +192,7 @@ class SSEDecoder:
         self._start = -1
 
     def clone(self) -> SSEDecoder:
-        """A copy that goes on independently; the lists are short but for one long line's pieces."""
+        """A copy that goes on independently; the lists are short, except for the pieces of one long line."""
         twin = SSEDecoder.__new__(SSEDecoder)
         for slot in SSEDecoder.__slots__:
             value = getattr(self, slot)

@@ -1,4 +1,4 @@
-"""Wording: short pieces of somebody else's text inside one of our sentences, and lists of words."""
+"""Wording: short quotations inside one of our sentences, and lists of words."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 
 _MOST = 60
 _MARK = "…"
-# With which the sentences of the catalogues begin, where they do not begin with a name.
+# First words of the catalogues' sentences that do not begin with a name.
 _WORDS = frozenset(
     "a after an half in it its message only something the there they this two upstream with without".split()
 )
-# What may stand between < and > of a tag or a token; longer ones are cut like any text.
+# What may be between < and > of a tag or a token; longer ones are cut like any text.
 _LONGEST_TAG = 40
 _OPEN_TAG = re.compile(rf"<[^<>]{{0,{_LONGEST_TAG}}}\Z")
 _REST_OF_TAG = re.compile(rf"[^<>]{{0,{_LONGEST_TAG}}}>")
@@ -22,7 +22,7 @@ def quote(text: str, most: int = _MOST) -> str:
 
 
 def shortened(text: str, most: int = _MOST) -> str:
-    """Beginning and end; a tag is left out as a whole or not at all, for half of one reads as another."""
+    """Beginning and end; a tag is left out as a whole or not at all, since half of one reads as another."""
     if len(text) <= most:
         return text
     size = (most - len(_MARK)) // 2

@@ -38,7 +38,7 @@ class Breakpoint:
         return self.source
 
     def of_record(self, record: Record) -> str | None:
-        """What happens with a record of the transformer, if it is what is waited for."""
+        """What happens with a record of the transformer, if it hits the breakpoint."""
         return None
 
 
@@ -68,7 +68,7 @@ class ByRule(Breakpoint):
 
 @dataclass(frozen=True, slots=True)
 class Finds(Breakpoint):
-    """There is something to tell."""
+    """A finding is made."""
 
     pattern: re.Pattern[str] = field(compare=False)
 
@@ -114,7 +114,7 @@ class HeldMuch(Breakpoint):
 
 @dataclass(frozen=True, slots=True)
 class HeldLong(Breakpoint):
-    """Something has been held back for longer than that when a step is made, be it the one that ends it."""
+    """Something has been held back for longer than that when a step is made, even the one that ends it."""
 
     seconds: float
 
@@ -127,7 +127,7 @@ def _fits(pattern: re.Pattern[str], name: str) -> bool:
 
 
 def record_text(record: Record) -> str:
-    """All that the screen shows of a record, but for its number and its time."""
+    """All that the screen shows of a record, except its number and its time."""
     if isinstance(record, Transition):
         way = record.state if record.state == record.to else f"{record.state} → {record.to}"
         return _joined(way, record.rule, record.token, record.text)
@@ -143,8 +143,8 @@ def _joined(*words: str | None) -> str:
 class CalledTools:
     """The tools that are called, each when its name becomes known.
 
-    A machine knows the tool long before the client does, and also of what turns out not to be a call. Where
-    no machine tells it, the delta with which the call leaves does.
+    A machine knows the tool long before the client does, even if it turns out not to be a call. If no machine
+    knows it, the delta that sends the call does.
     """
 
     def __init__(self) -> None:
@@ -176,7 +176,7 @@ _WILD = re.compile(r"[*?]")
 
 
 def parse(text: str) -> Breakpoint:
-    """The breakpoint that a line stands for. A UserError says what is possible."""
+    """The breakpoint that a line means. A UserError says what is possible."""
     match = _LINE.fullmatch(text)
     kind, sign, value = (match["kind"].lower(), match["sign"], match["value"]) if match else ("", "", "")
     if kind not in KINDS:
@@ -229,7 +229,7 @@ def _known(what: str, names: Iterable[str], value: str) -> re.Pattern[str]:
 
 
 def _pattern(value: str) -> re.Pattern[str]:
-    # A bracket is what it is: nobody types sets of characters here, but tools may have names with brackets.
+    # Brackets are literal: sets of characters are not needed here, but tools may have names with brackets.
     return re.compile(translate(value.lower().replace("[", "[[]")))
 
 

@@ -12,5 +12,5 @@ class UserError(Exception):
 
 
 def parser_says(error: Exception) -> str:
-    """Why a text could not be parsed; Python's own words for a long number speak of its settings."""
+    """Why a text could not be parsed; Python's own message about a long number is about its settings."""
     return "a number in it has too many digits" if "integer string conversion" in str(error) else str(error)

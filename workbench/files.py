@@ -13,7 +13,7 @@ PRIVATE = 0o600
 
 
 def replace_file(path: Path, data: bytes, mode: int) -> None:
-    """Whoever reads the file meanwhile gets all of the old version or all of the new one."""
+    """A concurrent reader gets all of the old version or all of the new one."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
         with open(handle, "wb") as file:
@@ -50,9 +50,9 @@ _ODD = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 def save(text: str | bytes, name: str, folder: Path, ending: str = ".txt") -> Path:
-    """Into a new file in a folder, which is made if need be; OSError if that does not work.
+    """Into a new file in a folder, which is created if necessary; OSError if that does not work.
 
-    For its owner only: what was on the screen may be anybody's source code.
+    For its owner only: what was on the screen may be private source code.
     """
     data = text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
     stem = _ODD.sub("-", name).strip("-.")[:60] or "text"

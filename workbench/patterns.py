@@ -1,4 +1,4 @@
-"""Regular expressions that others wrote, with a limit on time: `(a+)+$` on a tape must not freeze us."""
+"""Untrusted regular expressions, with a time limit: `(a+)+$` on a tape must not freeze us."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _MOST_PARTS = 100_000
 
 
 def _written_out(source: str) -> int:
-    """How many parts it has when each fixed repetition is written out, as the library does: it is compiled
-    for minutes when such repetitions are nested."""
+    """How many parts it has when each fixed repetition is written out, as the library does: compiling takes
+    minutes if such repetitions are nested."""
     sums, last = [0], 0
     for part in _PART.finditer(source):
         if part[1] is not None:
@@ -42,12 +42,12 @@ class TooSlow(Exception):
 
 
 class Pattern:
-    """One expression. After it was too slow once it finds nothing any more."""
+    """One expression. Once it was too slow, it finds nothing any more."""
 
     __slots__ = ("_compiled", "given_up", "source")
 
     def __init__(self, source: str) -> None:
-        import regex  # it takes as long as half of our own modules, and few use an expression
+        import regex  # importing it takes as long as half of our own modules, and few users need it
 
         self.source = source
         self.given_up = False
@@ -55,10 +55,10 @@ class Pattern:
             raise UserError(f"{source[:40]!r}… is too large for a regular expression")
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # about what a later Python may read otherwise
+                warnings.simplefilter("ignore")  # about what a later Python may read differently
                 re.compile(
                     source, re.MULTILINE
-                )  # what counts is Python's syntax, and it says best what is wrong
+                )  # Python's syntax applies, and Python gives the best error messages
             if _written_out(source) > _MOST_PARTS:
                 raise OverflowError
             self._compiled: Any = regex.compile(source, regex.MULTILINE)

@@ -1,9 +1,9 @@
-"""Prompt templates that came with somebody's tape, tried in a process of their own.
+"""Prompt templates that came with a stranger's tape, tried in a process of their own.
 
 A template is a program. Jinja2's sandbox keeps it from our files, but not from filling the memory or running
-for ever: `'%3000000000d' % 1` is one expression. So it runs where both are limited, and whoever waits for it
-waits at most a few seconds. What it says comes back as numbers and sentences; a template that came to an end
-there may then be used here, for with the same tools it does the same.
+for ever: `'%3000000000d' % 1` is one expression. So it runs where both are limited, and the caller waits at
+most a few seconds. Its result comes back as numbers and sentences; a template that finished there may then be
+used here, since with the same tools it does the same.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from transformer.request.prompt import TemplateFailed, prompt_for
 
 Converted: TypeAlias = tuple[dict[str, Any], list[Finding]]
 SECONDS = 2  # of computing
-WAIT = 10  # seconds by the clock, for a machine that is busy; on Windows the only limit
+WAIT = 10  # seconds of wall-clock time, enough for a busy machine; on Windows the only limit
 MEMORY = 1 << 30  # of addresses; Python and its libraries take a part of it
-_TOO_LONG = f"it did not come to an end within {WAIT} seconds"
-_TOO_MUCH = f"it wanted more than {MEMORY >> 20} MiB of memory, or did not come to an end"
-# No folder of the user's stands on the path: what lies beside a tape is not to be imported.
+_TOO_LONG = f"it did not finish within {WAIT} seconds"
+_TOO_MUCH = f"it wanted more than {MEMORY >> 20} MiB of memory, or did not finish"
+# No folder of the user's is on the path: files beside a tape must not be imported.
 _START = "import sys; sys.path[:] = {path!r}; import workbench.rendering; workbench.rendering.main()"
 
 
@@ -53,7 +53,7 @@ def check(tools: Sequence[Any], dialect: str, template: str) -> int:
 def converted(
     body: dict[str, Any], dialect: str, policy: Policy, template: str | None, *more: Any, **named: Any
 ) -> Converted:
-    """As `transform_request`, with a template that may be anybody's."""
+    """As `transform_request`, with a template that may be untrusted."""
     if _is_ours(template):
         return transform_request(body, dialect, policy, template, *more, **named)
     given = {"dialect": dialect, "policy": policy.said(), "template": template, "more": more, "named": named}

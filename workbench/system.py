@@ -1,5 +1,5 @@
 """What operating systems do differently, in one place: Windows has no uvloop, no signal handlers in an event
-loop, no positioned reads, no owners in file modes, and kills the process that is only asked for.
+loop, no positioned reads, no owners in file modes, and an `os.kill` that kills even with signal 0.
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ def on_signals(loop: asyncio.AbstractEventLoop, act: Callable[[], None], *number
 
 
 def give_back_memory() -> None:
-    """Pages that the process no longer uses, to the system. glibc keeps them: after a long answer that was
-    tens of megabytes."""
+    """Returns unused pages to the system. glibc keeps them: tens of megabytes after a long answer."""
     if sys.platform == "linux":
         import ctypes
 
@@ -62,7 +61,7 @@ def is_running(pid: int, *, own: bool = False) -> bool:
 
 
 def is_own(path: Path) -> bool:
-    """Whether the file is the user's own; where files have no owner by number, what is readable is."""
+    """Whether the file is the user's own; where files have no numeric owner, a readable file counts."""
     return sys.platform == "win32" or path.stat().st_uid == os.geteuid()
 
 
@@ -86,7 +85,7 @@ def lock(descriptor: int) -> None:
 
 
 def read_at(descriptor: int, size: int, offset: int) -> bytes:
-    """A piece of a file; where it is read or written otherwise stays as it is."""
+    """A piece of a file; its current position does not change."""
     if sys.platform != "win32":
         return os.pread(descriptor, size, offset)
     before = os.lseek(descriptor, 0, os.SEEK_CUR)

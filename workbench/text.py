@@ -51,7 +51,7 @@ def is_visible(text: str) -> bool:
     return _IN_JSON.search(text) is None
 
 
-# What stands before the sentence of a verdict or a finding, by its level.
+# The sign before the sentence of a verdict or a finding, by its level.
 SIGNS: Mapping[str, str] = {"error": "✖", "warning": "▲", "info": "●", "good": "✔", "running": "◌"}
 
 
@@ -100,7 +100,7 @@ def json_object(data: bytes, errors: Literal["strict", "replace"] = "strict") ->
     UTF-8 become U+FFFD instead of spoiling the rest.
     """
     if data[:1] == b"{" and not has_long_number(data):
-        try:  # nearly everything is as it should be
+        try:  # nearly all input is valid
             return orjson.loads(data)  # type: ignore[no-any-return]
         except orjson.JSONDecodeError:
             pass
@@ -137,5 +137,5 @@ def say(text: str, colour: str | None = None) -> None:
 
 
 def abandon(stream: IO[str]) -> None:
-    """Nobody reads it any more. Python flushes it once more when it exits, and would complain."""
+    """Its reader is gone. Python flushes it again on exit, and would complain."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

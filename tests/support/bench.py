@@ -23,7 +23,7 @@ from workbench.tape.recipe import Wishes, make_recipe
 
 TOOLS = [tool("read_file", {"path": {"type": "string"}})]
 CALL = "Hello\n<read_file>\n<path>a.py</path>\n</read_file>"
-# Waits that a test can afford; every one of them is far from the next.
+# Timeouts that a test can afford; each is far from the next.
 # PATIENT is for tests that wait for none of them: a slow machine does not make one pass.
 # HASTY is for tests in which the client waits until one of them has passed.
 PATIENT = "heartbeat = 60\nhead_wait = 60\nsilence = 60\ngrace = 0.6\nidle_timeout = 60\n"
@@ -88,7 +88,7 @@ class Bench:
 
 
 def wait_for(condition: Callable[[], Any], what: str, timeout: float = 30) -> Any:
-    """The condition's value as soon as it is true. What lasts longer is looked at less often."""
+    """The condition's value as soon as it is true. The longer it lasts, the less often it is checked."""
     begun = time.monotonic()
     while not (value := condition()):
         waited = time.monotonic() - begun

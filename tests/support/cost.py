@@ -42,10 +42,11 @@ def lines_run(work: Callable[[], object]) -> int:
 
 
 def grows_evenly(work: Callable[[int], object], size: int, times: int = 16) -> bool:
-    """Whether work of so many times the size takes about so many times as long, not the square of it.
+    """Whether work of n times the size takes about n times as long, not n squared times.
 
-    For what regular expressions do, which nothing counts. The work is compared with itself, so a slow machine
-    does not matter; and what a busy one does in between is not in all of the attempts.
+    For the work of regular expressions, which cannot be counted. The work is compared with itself, so a slow
+    machine
+    does not matter; and other work of a busy one does not affect all of the attempts.
     """
     return any(_seconds(work, size * times) < times**1.5 * _seconds(work, size) for _ in range(10))
 

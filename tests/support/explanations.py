@@ -38,7 +38,7 @@ def sample(path: Path, chunk: int | None = None) -> Player:
         data = b"".join(tape.reads)
         reads = [read_line(0.0, data[at : at + chunk]) for at in range(0, len(data), chunk)]
         rest = [line for line in lines if line.kind not in ("read", "sent")]
-        # A status comes before the reads, the end behind them.
+        # A status comes before the reads, the end after them.
         lines = (
             *(line for line in rest if line.kind != "end"),
             *reads,

@@ -50,7 +50,7 @@ _STEERS = re.compile(f"[\x00-\x09\x0b\x0c\x0e-\x1f{re.escape(CONTROLS + BIDI + I
 
 
 def check(terminal: Program) -> None:
-    """Every byte that came from the program so far: only what Textual writes steers the terminal."""
+    """Every byte that came from the program so far: only what Textual writes controls the terminal."""
     with terminal.changed:
         raw = bytes(terminal.raw)
     if terminal.process.poll() is not None:  # each of its screens was opened and closed
@@ -58,7 +58,7 @@ def check(terminal: Program) -> None:
         raw = raw.replace(_CLOSE, b"")
     for sequence in SEQUENCES:
         assert sequence.encode() not in raw, f"{sequence!r} reached the terminal"
-    # What is being written at this moment may be cut anywhere.
+    # Output that is being written right now may be cut anywhere.
     text = raw.decode("utf-8", "ignore") if raw[-1] > 0x7F else raw.decode("utf-8")
     rest = _OWN.sub("", _CUT.sub("", text))
     found = _STEERS.search(rest)
@@ -123,7 +123,7 @@ def _call() -> Mapping[str, Any]:
 
 
 def _streamed(texts: list[str], number: int, more: Iterable[bytes] = (), **header: Any) -> list[bytes]:
-    """An answer of these pieces of text, each in a read of its own; `more` are reads that are no events."""
+    """An answer of these pieces of text, each in a read of its own; `more` are reads that are not events."""
     reads = [_event(text) for text in texts]
     reads += [HOSTILE.encode(), b"event: " + HOSTILE.encode() + b"\n\n", *more, b"\xff\xfe\x9b\x1b]0;x\x07"]
     reads.append(sse(chunk(finish_reason=HOSTILE)))
@@ -135,7 +135,7 @@ def _streamed(texts: list[str], number: int, more: Iterable[bytes] = (), **heade
 
 
 def _sent(number: int) -> list[bytes]:
-    """What went out was not what would go out today."""
+    """Recorded output that differs from today's."""
     *lines, end = _streamed(["hello"], number)
     return [*lines, dump_line(Line({"t": 0.85, "sent": f"data: {HOSTILE}\n\n"})), end]
 

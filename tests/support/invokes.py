@@ -1,4 +1,4 @@
-"""Cases for the dialects in which the names of calls and parameters stand in attributes."""
+"""Cases for the dialects in which the names of calls and parameters are in attributes."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Driver:
         await self.press("enter")
 
     async def anew(self) -> None:
-        """The newest exchange, chosen in the list and all of it read; nothing is left of what was done."""
+        """The newest exchange, chosen in the list and completely read; earlier changes are undone."""
         screen = self.screen
         screen.forget_search()
         screen.look_at(self.list)

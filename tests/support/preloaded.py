@@ -142,13 +142,13 @@ class _Forked:
 def _serve(requests: socket.socket) -> None:
     for module in _MODULES:
         importlib.import_module(module)
-    # Half of what a start still costs is to make all commands; they are the same in each process.
+    # Building all commands is half of the remaining cost of a start; they are the same in each process.
     typer.main.get_command = functools.cache(typer.main.get_command)
     with contextlib.suppress(SystemExit):
         # The library that reads the arguments imports as much again when it does so.
         _run(["dialects", "roo-xml"])
     gc.collect()
-    gc.freeze()  # pages that nobody writes to are shared
+    gc.freeze()  # pages that are never written to are shared
     while True:
         _, descriptors, _, _ = socket.recv_fds(requests, 1, 3)
         with contextlib.suppress(ChildProcessError):  # there is none
@@ -164,7 +164,7 @@ def _serve(requests: socket.socket) -> None:
 
 
 def _keep(connection: int, stdout: int, stderr: int) -> None:
-    """A process that starts the program, waits for it and tells its exit code."""
+    """A process that starts the program, waits for it and reports its exit code."""
     told = socket.socket(fileno=connection)
     with told.makefile("r") as lines:
         request = json.loads(lines.readline())
@@ -179,7 +179,7 @@ def _keep(connection: int, stdout: int, stderr: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.close(stdout)
     os.close(stderr)
-    with contextlib.suppress(OSError):  # nobody wants to know any more
+    with contextlib.suppress(OSError):  # the parent is gone
         told.sendall(b"%d\n" % pid)
         told.sendall(b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     os._exit(0)

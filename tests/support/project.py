@@ -1,4 +1,4 @@
-"""Where the checkout is that is tested."""
+"""Where the tested checkout is."""
 
 from __future__ import annotations
 

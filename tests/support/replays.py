@@ -49,7 +49,7 @@ class Replayer:
         return self.screen.view.panes[pane]
 
     def item(self) -> Any:
-        """What happened with the step at which the cursor stands."""
+        """What happened with the step of the cursor."""
         return self.player.item(*self.player.place(self.step))
 
     async def press(self, *keys: str) -> None:
@@ -92,7 +92,7 @@ class Replayer:
         return message
 
     async def anew(self, number: int = 0) -> None:
-        """A tape is opened again, at its first step; nothing is left of what was done before."""
+        """A tape is opened again, at its first step; earlier changes are undone."""
         self.app.clear_notifications()
         model = self.screen.model
         while model.breakpoints:
@@ -105,7 +105,7 @@ class Replayer:
         """Back on the replay screen, with a tape that is all read."""
         await self.until(lambda: isinstance(self.app.screen, ReplayScreen), "the replay screen")
         await self.until(lambda: self.screen.player is not None, "a tape is open")
-        await self.until(lambda: (source := self.screen.view.tape.source) and not source.behind, "it is read")
+        await self.until(lambda: (tape := self.screen.view.tape.source) and not tape.has_more, "it is read")
         await self.until(lambda: not self.screen.model.trying, "the change is made")
         await self.pilot.pause()
         return self.screen

@@ -26,7 +26,7 @@ def every_sample(check: Callable[[Path], None]) -> Callable[[str], None]:
 
 
 def some_samples(count: int) -> Callable[[Callable[[Path], None]], Callable[[str], None]]:
-    """The same; the quick tier takes so many of each dialect, and not all dialects if those are few."""
+    """The same; the quick tier takes this many of each dialect, and not all dialects if those are few."""
     dialects = DIALECTS if count >= len(ALL) or exhaustive() else some(DIALECTS, _QUICK_DIALECTS)
 
     def decorate(check: Callable[[Path], None]) -> Callable[[str], None]:

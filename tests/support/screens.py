@@ -15,12 +15,12 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
-# What the screen says before anybody has asked anything: then it can be used.
+# What the screen says before any request: then it can be used.
 WAITING = "waiting for the first exchange"
 
 
 def text_of(app: App[Any]) -> str:
-    """All of it, line by line. Textual has no public way to this, so it stands here and nowhere else."""
+    """All of it, line by line. Textual has no public API for this, so it is only here."""
     return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips())
 
 
@@ -42,12 +42,12 @@ def told_by(app: App[Any]) -> str:
 
 
 def notifications_of(app: App[Any]) -> list[Notification]:
-    """As they were sent. Textual has no public way to this either."""
+    """As they were sent. Textual has no public API for this either."""
     return list(app._notifications)
 
 
 async def until(pilot: Pilot[Any], holds: Callable[[], Any], what: str) -> None:
-    """As soon as this holds; if that takes a while, as soon as nothing is left to be done then."""
+    """Waits until this holds; if that takes a while, also until nothing is left to be done."""
     begun, pause = monotonic(), 0.01
     if holds():
         return
@@ -60,8 +60,8 @@ async def until(pilot: Pilot[Any], holds: Callable[[], Any], what: str) -> None:
 
 
 async def until_seen(pilot: Pilot[Any], *wanted: str, without: str | None = None) -> str:
-    """All of the screen as soon as all of this is on it. What lasts longer is looked at less often: to draw
-    the screen takes longer than most of what is waited for."""
+    """All of the screen as soon as all of this is on it. The longer it lasts, the less often it is checked:
+    drawing the screen takes longer than most waits."""
     begun, pause = monotonic(), 0.02
     while not _fits(text := text_of(pilot.app), wanted, without):
         assert monotonic() < begun + 30, f"{wanted!r} without {without!r} is not on the screen:\n{text}"
@@ -76,7 +76,7 @@ def _fits(text: str, wanted: tuple[str, ...], without: str | None) -> bool:
 
 
 async def paste(pilot: Pilot[Any], text: str) -> None:
-    """Into the line that has the focus, as a terminal does it: each key would be drawn by itself."""
+    """Into the line that has the focus, as a terminal does it: each key would be drawn on its own."""
     await until(
         pilot, lambda: isinstance(pilot.app.screen.focused, Input | TextArea), "something to paste into"
     )

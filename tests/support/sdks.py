@@ -1,6 +1,6 @@
 """The official SDKs, imported when a test first uses one.
 
-They have thousands of models: to import both takes as long as to collect all tests, in every worker, and few
+They have thousands of models: importing both takes as long as collecting all tests, in every worker, and few
 workers have a test that needs them.
 """
 

@@ -113,7 +113,7 @@ def check_records(transformer: StreamTransformer, data: bytes) -> None:
 
 
 def _ends_of_objects(records: Sequence[object]) -> Iterator[Span]:
-    """What stands between a call's arguments and its end: the rest of the JSON object around them."""
+    """The text between a call's arguments and its end: the rest of the JSON object around them."""
     begins: dict[tuple[int, int | None], Span] = {}
     for record in records:
         if isinstance(record, Delta) and record.kind in ("call", "arguments") and record.span is not None:

@@ -60,7 +60,7 @@ def stream_of(
     """
     meta = meta or {}
     parts = [text[at : at + size] for at in range(0, len(text), size)]
-    # What stands around the text is the same each time.
+    # The bytes around the text are the same each time.
     around = dumps(meta | {"choices": [{"delta": {channel: _HERE}}]}).split(dumps(_HERE))
     events: list[JSON | str] = [dumps(part).join(around) for part in parts]
     if finish is not None:
@@ -106,7 +106,7 @@ def dumps(value: Any) -> str:
 
 
 def upstream_events(data: bytes) -> list[JSON]:
-    """What upstream said, read naively from all of its bytes; events that are no objects are left out."""
+    """What upstream said, read naively from all of its bytes; events that are not objects are left out."""
     events: list[str] = []
     lines: list[str] = []
     for line in [*LINE_END.split(data.decode("utf-8-sig", "replace")), ""]:

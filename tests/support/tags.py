@@ -157,7 +157,7 @@ def inside(way: Way) -> dict[str, str]:
 
 
 def broken(way: Way) -> Iterator[tuple[str, Row]]:
-    """Calls that lack a tag or have one too many, and are read all the same."""
+    """Calls that lack a tag or have one too many, and are still read."""
     a, A = way.call("read", path="a"), ("read", {"path": "a"})
     close, end = way.close_parameter, way.close_call
     both = way.one("write", path="a", content="x")

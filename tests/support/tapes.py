@@ -1,4 +1,4 @@
-"""Tapes for the tests of what stands on the player: all samples, also as whole messages, and made-up ones."""
+"""Tapes for the tests of modules above the player: all samples, also as whole messages, and made-up ones."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def tape_of(name: str) -> Tape:
 
 @cache
 def sample(name: str) -> Player:
-    """A sample, all of it. It is shared, so nobody may add to it."""
+    """A sample, all of it. It is shared, so it must not be added to."""
     return played(tape_of(name).header, tape_of(name).lines)
 
 
 @cache
 def as_message(name: str) -> Player:
-    """A sample, had the same answer come in one piece."""
+    """A sample as if its answer had come in one piece."""
     tape = tape_of(name)
     body = json.dumps(message_behind(b"".join(tape.reads))).encode()
     return played({**tape.header, "stream": False}, [read_line(1, body), end_line(2, "done")])
@@ -57,7 +57,7 @@ def live(*lines: Line, dialect: str = "roo-xml", **more: Any) -> Player:
 
 
 def items(player: Player) -> Iterator[tuple[int, Pane, Item]]:
-    """Every step with what it stands for."""
+    """Every step with what it represents."""
     for step in range(player.steps):
         pane, row = player.place(step)
         yield step, pane, player.item(pane, row)

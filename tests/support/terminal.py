@@ -22,8 +22,8 @@ import pyte
 
 from tests.support.project import ROOT
 
-PATIENCE = 20.0  # seconds; a slow machine is no failure
-# Escape as terminals send it that know the protocol which Textual asks for: a lone ESC and the next key in
+PATIENCE = 20.0  # seconds; a slow machine is not a failure
+# Escape as sent by terminals that know the protocol that Textual asks for: a lone ESC and the next key in
 # one go would be that key with alt.
 _KEYS = {
     "enter": "\r", "tab": "\t", "shift+tab": "\x1b[Z", "escape": "\x1b[27u", "space": " ",
@@ -32,7 +32,7 @@ _KEYS = {
     "pageup": "\x1b[5~", "pagedown": "\x1b[6~",
     "clear": "\x15",  # ctrl+u
 }  # fmt: skip
-# Only a program whose own terminal this is hears of another size.
+# Only a program with this as its controlling terminal is told about a new size.
 _TAKE_TERMINAL = """
 import fcntl, os, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
@@ -212,7 +212,7 @@ class Terminal(Program):
 
     @property
     def lines(self) -> list[str]:
-        """Only those that were drawn since are read anew: this is asked for after each piece of output."""
+        """Only those that were drawn since are read again: this is asked for after each piece of output."""
         with self.changed:
             screen, width = self._screen, range(self._screen.columns)
             if not self._lines:
@@ -242,14 +242,14 @@ class Terminal(Program):
         self.until(lambda: not any(self.shows(text) for text in texts), f"no {texts!r}", timeout)
 
     def find(self, pattern: str) -> re.Match[str]:
-        """What matches on the screen, as soon as something does."""
+        """The first match on the screen, as soon as there is one."""
         self.until(lambda: re.search(pattern, self.text), f"{pattern!r} on the screen")
         found = re.search(pattern, self.text)
         assert found is not None
         return found
 
     def looks(self, text: str) -> set[tuple[str, bool]]:
-        """Background and boldness of a text's first cell, wherever it stands."""
+        """Background and boldness of a text's first cell, wherever it is."""
         with self.changed:
             buffer = self._screen.buffer
             places = [

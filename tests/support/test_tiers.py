@@ -1,4 +1,4 @@
-"""What the tests stand on: a row that fails is named, and the others are checked all the same."""
+"""What the tests rely on: a row that fails is named, and the others are still checked."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ T = TypeVar("T")
 # How much the exhaustive tier tries, so that all of it takes about a quarter of an hour on two cores.
 EXAMPLES = {"quick": 6, "exhaustive": 100}  # of a property that hypothesis tries
 CUTS = {"quick": 2, "exhaustive": 60}  # in two, of one stream; of a short one all
-MORE = 10  # so many times the rows that the quick tier has, at most
+MORE = 10  # at most this many times the rows of the quick tier
 _exhaustive = False
 
 
@@ -35,7 +35,7 @@ def exhaustive() -> bool:
 
 
 def some(rows: Iterable[T], count: int) -> list[T]:
-    """So many of the rows in the quick tier, `MORE` times as many in the other, or all if there are fewer.
+    """This many of the rows in the quick tier, `MORE` times as many in the other, or all if there are fewer.
 
     The first one, and others at even distances.
     """
@@ -52,7 +52,7 @@ def cuts() -> int:
 
 
 def only_exhaustive(rows: Sequence[Any], quick: Sequence[Any], arguments: int = 1) -> list[Any]:
-    """Rows for `parametrize`, of which the quick tier has only these. A row holds so many arguments."""
+    """Rows for `parametrize`, of which the quick tier has only these. A row holds this many arguments."""
     assert all(row in rows for row in quick), quick
     return [row if row in quick else _marked(row if arguments > 1 else (row,)) for row in rows]
 
@@ -81,7 +81,7 @@ def each_row(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """As `pytest.mark.parametrize`, but all rows are one test, which names the rows that fail.
 
-    Of pytest's time a row costs more than most of these checks take. For tests that share nothing between
+    For pytest a row costs more than most of these checks. For tests that share nothing between
     their rows: fixtures are made once for all of them.
     """
     arguments = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]

@@ -54,13 +54,13 @@ TOUR: dict[str, tuple[str, str]] = {
     "HeldScreen": ("held", ""),
     "HeldEditor": ("held", ""),
 }
-_SHOWN = ("problem", "held")  # what no key leads to here: they are made, and shown
+_SHOWN = ("problem", "held")  # screens that no key leads to here: they are made, and shown
 _LOOK = ("end", "tab", "end", "tab", "pagedown")  # what may be pressed on any of them
 _PATIENCE = 10.0
 
 
 def screens() -> Iterator[type[Screen[Any]]]:
-    """All that can be shown; what others are made of cannot."""
+    """All screens that can be shown; base classes cannot."""
     for module in walk_packages(workbench.ui.__path__, "workbench.ui."):
         import_module(module.name)
     found = set(_below(Screen))

@@ -87,7 +87,7 @@ def streams(draw: st.DrawFn) -> bytes:
     events = [BOM.decode() if draw(st.booleans()) else ""]
     for text in draw(pieces):
         both = draw(fields)
-        # A half cannot be written but as an escape.
+        # A half can only be written as an escape.
         escape = draw(st.booleans()) or not text.isprintable() or "\ud83d" in text or "\ude00" in text
         delta = ",".join(f'"{field}": {written(text, escape)}' for field in both)
         space = draw(st.sampled_from(["", " ", "\n"]))

@@ -57,7 +57,7 @@ class ViewApp(App[None]):
         self.resent.append(event)
 
     async def show(self, view: Screen[Any]) -> None:
-        """Another screen, and nothing is left of the one before; to start an application takes longer."""
+        """Another screen in place of the previous one; starting an application would take longer."""
         while len(self.screen_stack) > 1:
             self.pop_screen()
         self.clear_notifications()
@@ -67,7 +67,7 @@ class ViewApp(App[None]):
 
     @property
     def seen(self) -> list[str]:
-        """The lines on the screen, and never one of them with something that steers a terminal."""
+        """The lines on the screen, none of which may contain anything that controls a terminal."""
         lines = text_of(self).split("\n")
         for line in lines:
             found = _STEERS.search(line)

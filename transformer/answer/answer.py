@@ -17,7 +17,7 @@ Key: TypeAlias = tuple[int, str]  # a choice and a channel of it
 
 
 class Answer:
-    """Everything about one answer that changes while it arrives, but for its events' framing."""
+    """Everything about one answer that changes while it arrives, except its events' framing."""
 
     __slots__ = (
         "_calls",
@@ -71,8 +71,8 @@ class Answer:
         event: int | None = None,
         first: int = 0,
     ) -> None:
-        """Text of a channel that stands at `path` of an event, from its character `first` on;
-        without a number it is the event that is being worked on."""
+        """Text of a channel at `path` of an event, from its character `first` on; without a number it is the
+        current event."""
         number = self.journal.event if event is None else event
         for part in self._surrogates.parts((choice.index, channel), text, number, path, first):
             self._part(choice, channel, fields, part)
@@ -92,14 +92,14 @@ class Answer:
     def end(self) -> None:
         """The answer is whole: what is held back leaves, then the finish, the usage, the end.
 
-        Where nothing at all has come, that is not an answer, and only the end of the stream is sure of it.
+        If nothing at all has come, there is no answer, and only the end of the stream can tell.
         """
         self.finish()
         if self.finished and not self.ended:
             self._close()
 
     def finish(self) -> None:
-        """All but the usage and the end: a client may go on, and upstream may still say what it cost."""
+        """All except the usage and the end: the client may go on, and upstream may still report the cost."""
         if self.ended or self.finished or not self.choices:
             return
         self._let_go()
@@ -181,7 +181,7 @@ class Answer:
         self.journal.sent("done", 0)
 
     def _let_go(self) -> None:
-        """Whatever is held back finds its fate; that may be a call the policy refuses."""
+        """Decides what becomes of held-back text; that may be a call the policy refuses."""
         for (index, channel), part in self._surrogates.rest():
             choice = self.choices[index]
             self._part(choice, channel, choice.fields(channel), part)
@@ -225,7 +225,7 @@ _REPLACED = "\ufffd"
 
 
 class Part(NamedTuple):
-    """Text without halves, and where it stands: as `SourceMap.add` takes it."""
+    """Text without halves, and where it is: as `SourceMap.add` takes it."""
 
     text: str
     event: int
@@ -235,7 +235,7 @@ class Part(NamedTuple):
 
 
 class Surrogates:
-    """Joins halves over the events of a channel; one that stays alone is replaced and told of."""
+    """Joins halves over the events of a channel; a half that stays alone is replaced and reported."""
 
     __slots__ = ("_found", "_waiting")
 

@@ -38,7 +38,7 @@ class CallIds:
     ) -> tuple[str, str | None]:
         """The id of a call, and why it is not the one that was written, if that is worth telling.
 
-        Where nobody says how ids are made, they are made from the answer's id: no two answers share one.
+        By default ids are made from the answer's id, so no two answers share one.
         """
         why = None
         if dialect.ids == "generated" or self._setting.frontend.own_ids:
@@ -84,7 +84,7 @@ def contradiction(said: str | None, given: str) -> str | None:
 
 
 def _nothing(text: str) -> None:
-    """There is nothing to notice in a text that nobody reads."""
+    """There is nothing to notice in a text that is not parsed."""
 
 
 class MessageCall:
@@ -243,12 +243,12 @@ class Choice:
         self._whole: dict[int, JsonScanner] = {}  # where there is no message: arguments on their way
         self._left_out: set[str] = set()  # fields that the client's API has no place for
         self.said = False  # some text reached the client
-        self.spoke = False  # some did since somebody last set this
+        self.spoke = False  # some did since this was last reset
         self.next_index = 0
         self.calls = 0  # that reached the client
         self.complete = 0  # of these, with all their arguments
         self._natives_alone = Message()
-        self._natives: dict[int, int] = {}  # upstream's own calls: their index, and ours
+        self._natives: dict[int, int] = {}  # upstream's own calls: our index by theirs
         self.refused: str | None = None
         self.finished: str | None = None  # the finish_reason the client got
         self.upstream_finish: str | None = None
@@ -275,8 +275,7 @@ class Choice:
             self._deliver(machine)
 
     def notices(self, channel: str, fields: tuple[str, ...]) -> Notices | None:
-        """Where text of a channel goes on in these fields as it comes: what tells one that must be read. None
-        where any text must."""
+        """The test that says whether a text of this channel must be parsed; None if every text must be."""
         if channel not in self._machines:
             return None
         machine = self._machines[channel]
@@ -321,7 +320,7 @@ class Choice:
         return self._fields.get(channel, (channel,))
 
     def end(self) -> None:
-        """The answer is over: whatever is held back now finds its fate."""
+        """The answer is over: decides what becomes of held-back text."""
         for channel, machine in self._machines.items():
             if machine is not None and not self.refused:
                 if channel in self._filters:
@@ -370,12 +369,12 @@ class Choice:
         return self.upstream_finish in CUT
 
     def adopt(self, dialect: Dialect) -> None:
-        """The answer turned out to be written in this dialect, and is to its end."""
+        """The answer turned out to be written in this dialect, and keeps it to its end."""
         self.expect(dialect)
         self.decided = True
 
     def expect(self, dialect: Dialect) -> None:
-        """The answer is read in this dialect, so far: its defaults are the ones that count."""
+        """The answer is read in this dialect so far: its defaults apply."""
         self.dialect = dialect
         self.policy = replace(self.setting.wanted.over(dialect.policy), calls=self.setting.calls(dialect))
 
@@ -390,7 +389,7 @@ class Choice:
         return self.policy.unknown_tools == "error" and self.tools_known and name not in self.tools
 
     def admit(self, m: Machine, name: str, id: str | None, start: int, end: int) -> tuple[int, str] | None:
-        """A place and an id for a call; None if the client shall not have it."""
+        """A place and an id for a call; None if the client must not get it."""
         if self.policy.calls == "first" and self.calls:
             return None
         if self.refuses(name):
@@ -475,7 +474,7 @@ class Choice:
             self.journal.sent("arguments", self.index, op.text, span, op.call)
 
     def _complete(self, m: Machine, op: Complete) -> None:
-        """From here on a client may have run the call. JSON that the model wrote itself may be none."""
+        """The client may run the call from here on. JSON written by the model may be invalid."""
         self.complete += 1
         self.client.complete(self.index, op.call)
         if self.message is not None:
@@ -492,7 +491,7 @@ class Choice:
             place = (op.start, op.end)
             if not misfit.given:
                 m.found("missing-parameter", *place, parameter=misfit.parameter, tool=call.name)
-            elif m.dialect.own_json:  # elsewhere it was told when the value was read
+            elif m.dialect.own_json:  # otherwise it was reported when the value was read
                 m.found("value-not-of-type", *place, parameter=misfit.parameter, wanted=misfit.wanted)
 
     def role(self) -> None:
@@ -508,7 +507,7 @@ class Choice:
         if self.message is not None:
             self.message.add(delta)
         elif calls:
-            # Where nothing else is kept this is: whether a call is complete decides how a fault ends.
+            # Kept even if nothing else is: whether a call is complete decides how a fault ends.
             self._natives_alone.add({"tool_calls": delta["tool_calls"]})
         for field in self.client.passed(self.index, delta):
             self._not_carried(field)
@@ -520,7 +519,7 @@ class Choice:
             self.journal.found("field-not-carried", field=field, frontend=self.setting.frontend.name)
 
     def _native(self, calls: list[Any]) -> list[Any]:
-        """Calls that upstream sends itself go on unchanged, but for an index that is taken already."""
+        """Calls that upstream sends itself go on unchanged, except for an index that is already taken."""
         if not self._natives and self.setting.converts:
             self.journal.found("native-calls")
         return [self._native_call(call, place) for place, call in enumerate(calls)]

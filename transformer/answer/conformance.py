@@ -155,7 +155,7 @@ RULES: Mapping[str, ApiRule] = {
 
 
 def advice_on(code: str) -> str | None:
-    """What to do about a breach; None for a code that is none of these."""
+    """What to do about a breach; None for an unknown code."""
     rule = RULES.get(code)
     return None if rule is None else rule.advice
 
@@ -166,11 +166,11 @@ _ORDER: tuple[Level, ...] = ("info", "warning", "error")
 
 @dataclass(frozen=True, slots=True)
 class Check(Finding):
-    """A finding that no transformer makes: it is about the clients of an answer that nobody converts."""
+    """A finding that no transformer makes: it is about the clients of an answer that is not converted."""
 
 
 class Tally:
-    """The breaches of one call, or of all that is not a call: each rule is told of once, then counted."""
+    """The breaches of one call, or of all that is not a call: each rule is reported once, then counted."""
 
     __slots__ = ("counts",)
 
@@ -210,7 +210,7 @@ def make_check(
 
 
 def short(text: object) -> str:
-    """Somebody else's word as a part of our sentence."""
+    """A quoted word as a part of our sentence."""
     said = str(text)
     return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
 
@@ -235,7 +235,7 @@ class CallCheck:
         return f"call {self.number + 1} {short(self.name)}".rstrip()
 
     def breach(self, code: str, event: Event, **said: object) -> Iterator[Check]:
-        """Told of once in a call, counted after that."""
+        """Reported once per call, counted after that."""
         if self.tally.is_first(code):
             said = {"call": self, **said}
             yield make_check(code, event, said, choice=self._choice, call=self.number)
@@ -265,7 +265,7 @@ class CallCheck:
                 yield from self.breach("check-id-repeated", event, joined=short(self.id + id))
             if name and self.name:
                 yield from self.breach("check-name-repeated", event, joined=short(self.name + name))
-        # What comes late is still good for the summary; that it is late was said.
+        # A late part is still good for the summary; that it is late was reported.
         self.id, self.name = self.id or id, self.name or name
         yield from self._grow(delta, function, event)
 
@@ -415,7 +415,7 @@ class ChoiceCheck:
             return
         self.finish = reason
         for call in self.calls:
-            # A call that was cut is nobody's mistake.
+            # A call that was cut off is not a mistake.
             if reason not in _CUT:
                 yield from call.end(event)
         if self._setting.raw:
@@ -471,7 +471,7 @@ class Conformance:
         self._last: Event | None = None
         self._same: dict[str, str] = {}
         self._done = False
-        self._failed = False  # an error ends the answer: nothing else is to be expected of it
+        self._failed = False  # an error ends the answer: nothing else is expected
         self._natives: dict[int, Native] = {}  # of the event given last, by choice
 
     # -- events
@@ -482,7 +482,7 @@ class Conformance:
         data, before = event.data.removeprefix(BOM_UTF8).strip(), self._last
         self._last = event
         if not self._setting.raw:
-            # As long as upstream makes no call of its own there is nothing to look at.
+            # Until upstream makes a call of its own there is nothing to check.
             return list(self._json(data, event)) if self._choices or _CALLS in data else []
         if before is not None and event.start < before.end:
             self._last = before
@@ -549,15 +549,15 @@ class Conformance:
         return self._choices[index]
 
     def named(self, delta: Delta) -> Delta:
-        """A delta in which the transformer passed on a call of upstream's own unread, with what the call
-        says: of the event given last."""
+        """The delta; if it passed on one of upstream's own calls unread, with the number and the text of that
+        call, as the last event gives them."""
         native = self._natives.get(delta.choice)
         return delta if native is None else replace(delta, call=native.call, text=native.text)
 
     # -- the end
 
     def end(self, cut: bool = False) -> list[Check]:
-        """The answer is over (`cut`: not by itself): what is known only now, then a line for each call."""
+        """The answer is over (`cut`: it was cut off): what is known only now, then a line for each call."""
         return [] if self._last is None else list(self._end(self._last, cut or self._failed))
 
     def _end(self, last: Event, cut: bool) -> Iterator[Check]:

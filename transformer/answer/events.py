@@ -21,7 +21,7 @@ REASONING = ("reasoning", "reasoning_content")
 
 
 def stands_alone(line: bytes) -> bool:
-    """A data line that is an event by itself."""
+    """A data line that is a whole event."""
     return line.strip() in (b"", b"[DONE]") or isinstance(parse_leniently(line).value, dict)
 
 
@@ -95,7 +95,7 @@ class EventReader:
         return not self._careful and self._kind is None
 
     def take_run(self, run: ProseRun, chunk: bytes) -> int:
-        """How many bytes at the beginning of a read, at which an event begins, belong to the run of prose."""
+        """How many bytes at the start of a read, which starts an event, belong to the run of prose."""
         events, size = run.take_read(chunk)
         self.journal.event += events
         return size
@@ -152,7 +152,7 @@ class EventReader:
                     self.run = begin(choice, channel, client, shape)
 
     def settle(self) -> None:
-        """Whoever looks at the answer, or reads an event of another kind, has to know all of it."""
+        """To look at the answer, or to read an event of another kind, all of it must be known."""
         if self.run is not None:
             self.run.settle()
             self.run = None
@@ -168,7 +168,7 @@ class EventReader:
         """What orjson does not read: the end, an empty line, JSON with a flaw, or no JSON at all."""
         data, name, _, _, lines = frame
         if len(lines) > 1 and all(stands_alone(line) for line in data.split(b"\n")):
-            # Somebody forgot the blank lines: each line is an event.
+            # The server forgot the blank lines: each line is an event.
             for line, (start, end) in zip(data.split(b"\n"), lines, strict=True):
                 self.event((line, name, start, end, ((start, end),)))
             return

@@ -1,4 +1,4 @@
-"""Prose: where a text quotes (code fences, backticks) or thinks, so that what stands there is not a call."""
+"""Prose: where a text quotes (code fences, backticks) or thinks, so that it has no calls there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _INDENT = 64
 
 
 class ProsePlaces:
-    """Answers where a character stands. Work is done once, and only if somebody asks."""
+    """Tells what surrounds a character. Work is done once, and only on demand."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -44,13 +44,13 @@ class ProsePlaces:
         return _within(self._quotes, at)
 
     def thought(self, at: int) -> bool:
-        """In a `<think>` block that ends: after one that never does, the answer itself may stand."""
+        """In a `<think>` block that ends: one that never ends may contain the answer itself."""
         if self._thoughts is None:
             self._thoughts = list(_thoughts(self._text))
         return _within(self._thoughts, at)
 
     def starts_line(self, at: int) -> bool:
-        """Only blanks stand before it on its line."""
+        """Only blanks are before it on its line."""
         before = self._text[max(0, at - _INDENT) : at]
         line = before[before.rfind("\n") + 1 :]
         return not line.strip() and (len(line) < len(before) or at <= _INDENT)
@@ -116,7 +116,7 @@ def _combined() -> re.Pattern[str]:
     """
     rests: dict[str, list[str]] = {}
     for number, mark in enumerate(MARKS):
-        # Names of groups may stand only once in a pattern.
+        # A group name may occur only once in a pattern.
         own = mark.shape.written.replace("(?P<", f"(?P<of{number}_").replace("(?P=", f"(?P=of{number}_")
         size = 2 if own.startswith("\\") else 1
         rests.setdefault(own[:size], []).append(f"{own[size:]}(?P<mark{number}>)")
@@ -125,7 +125,7 @@ def _combined() -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A mark in a text; whether it means anything is decided by where it stands."""
+    """A mark in a text; where it is decides whether it means anything."""
 
     mark: Mark
     start: int
@@ -135,7 +135,7 @@ class Hit:
 
 
 def hits(text: str) -> Iterator[Hit]:
-    """Every mark in a text, from left to right. Each character is looked at a bounded number of times."""
+    """Every mark in a text, from left to right. Each character is examined a bounded number of times."""
     for match in _combined().finditer(text):
         number = int(str(match.lastgroup).removeprefix("mark"))
         mark = MARKS[number]
@@ -174,7 +174,7 @@ def leaks(choice: Answered, context: LeakContext) -> Iterator[Observation]:
 
 
 def thoughts(choice: Answered, context: LeakContext) -> Iterator[Observation]:
-    """Calls in the reasoning. Whoever made a call in the end has only thought of these."""
+    """Calls in the reasoning. A model that made a call in the end has only thought of these."""
     if choice.calls:
         return
     for hit in _first_of_each(_told(choice.content, context, thought=True)):

@@ -37,7 +37,7 @@ class Answered:
 
 
 def choices_of(answer: object) -> Iterator[Answered]:
-    """The choices of a completion; what is none is left out."""
+    """The choices of a completion; malformed choices are skipped."""
     choices = answer.get("choices") if isinstance(answer, Mapping) else None
     for position, choice in enumerate(choices if isinstance(choices, list) else ()):
         message = choice.get("message") if isinstance(choice, Mapping) else None

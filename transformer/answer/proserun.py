@@ -1,7 +1,7 @@
 """A run of prose: event after event of one shape, with nothing in it but text that goes on as it came.
 
-Nearly all events of nearly all streams are such. The client gets each of them at once; the choice is told of
-many together what was said. Nothing depends on it but speed: an event that does not belong to the run ends
+Nearly all events of nearly all streams are such. The client gets each of them at once; the choice is told the
+text of many of them at once. Nothing depends on it but speed: an event that does not belong to the run ends
 it, and takes the long way, which would have given the same for all before it.
 """
 
@@ -51,7 +51,7 @@ class ProseRun:
         return self.take_one(_BEGIN + data + _END)
 
     def take_one(self, read: bytes) -> bool:
-        """The same of a read, at whose beginning an event begins; False as well where it is not just one."""
+        """The same for a read that starts an event; also False if it is more than one event."""
         if not (read.startswith(self._before) and read.endswith(self._read_after)):
             return False
         string = read[self._start : self._read_end]
@@ -70,8 +70,8 @@ class ProseRun:
         return True
 
     def take_read(self, chunk: bytes) -> tuple[int, int]:
-        """How many events at the beginning of a read, at which one begins, belong to the run, and how many
-        bytes that is; the client has them then."""
+        """How many events at the start of this read continue the run, and their size in bytes; already
+        sent."""
         before, after, start, end = self._before, self._after, self._start, self._event_end
         texts: list[str] = []
         strings: list[bytes] = []

@@ -1,10 +1,10 @@
 """Recognising the dialect of an answer: by its model's name and by its first call, while the stream flows.
 
-A model that is known by its name is read in its own dialect from the start; where the name tells nothing,
-the text is prose until the first call. All the while a call of any other dialect is looked for, for some
-models fall back to another dialect than their own: where one of the openers stands, the dialects that have
-it read on from there, each on its own, and the first of them that shows a call is the one. With the first
-call the answer has its dialect, and keeps it. Nothing is held back but what may be the beginning of a call.
+A model that is known by its name is read in its own dialect from the start; if the name is unknown, the text
+is prose until the first call. Meanwhile calls of all other dialects are looked for, since some
+models fall back to another dialect than their own: at an opener, the dialects that have it read on from
+there, each on its own, and the first of them that finds a call is chosen. With the first
+call the answer has its dialect, and keeps it. Only what may be the beginning of a call is held back.
 Where tags are names, only the tag of an offered tool is an opener: any other tag may be anything.
 """
 
@@ -23,7 +23,7 @@ from transformer.policy import Policy
 from transformer.records import Effect, Finding, Transition
 from transformer.values.schema import Tool
 
-# So many characters are held back for a call that does not yet show whose it is; then the first one has it.
+# Limit on held-back characters while several dialects fit; then the first dialect is chosen.
 _LONGEST_TRIAL = 4096
 _LINE_ENDS = "\n\r"
 
@@ -107,7 +107,7 @@ class ChoosingHost(Host, Protocol):
 
 
 class _Trial:
-    """One dialect that reads on from an opener, for nobody but us."""
+    """One candidate dialect, parsed on trial; its output is discarded."""
 
     def __init__(self, dialect: Dialect, machine: AutoMachine) -> None:
         choice = machine.choice
@@ -161,7 +161,7 @@ class _Trial:
         return bool(step.tool) or not step.effect & Effect.ARGUMENT
 
     def close(self) -> None:
-        """It reads no more: the machine, which knows it, is let go."""
+        """It reads no more: drop the machine, which refers back to it."""
         self._machine.close()
         del self._machine
 
@@ -171,7 +171,8 @@ class _Trial:
 
     @property
     def is_all_text(self) -> bool:
-        """It leaves every character as it is. What it would drop may be meant as text, in another dialect."""
+        """It leaves every character as it is. Characters that it would drop may be text in another
+        dialect."""
         steps = (record for record in self.journal.records.items if isinstance(record, Transition))
         return not any(step.effect & (Effect.MARKUP | Effect.DROPPED) for step in steps)
 
@@ -222,7 +223,7 @@ class AutoMachine(Machine):
         return None if own is None or self._held_back else self._notices(own)
 
     def _notices(self, own: Notices) -> Notices:
-        """What may begin a call in any dialect must be read, too."""
+        """Text that may begin a call in any dialect must be read, too."""
         firsts = self._known_openers.firsts.search
 
         def notices(text: str) -> object:
@@ -296,7 +297,7 @@ class AutoMachine(Machine):
         return self.in_thought and self.choice.wanted.over(dialect.policy).in_think == "text"
 
     def _undecided(self, text: str) -> int:
-        """Where what may become an opener begins."""
+        """Start of a possible, still incomplete opener."""
         start = max(0, len(text) - 64)
         while (first := self._known_openers.firsts.search(text, start)) is not None:
             if self._known_openers.begun.match(text, first.start()):
@@ -341,7 +342,7 @@ class AutoMachine(Machine):
         return repr(self._held_back[:40])
 
     def _give_up(self, last: list[_Trial]) -> None:
-        """None of them has read a call. What one of those that came furthest has to say about it is said."""
+        """None of them has read a call. Reports what one of those that came furthest has found."""
         self._drop_trials()
         told = next(
             (trial.dialect for trial in last if trial.has_findings and trial.is_all_text), self.dialect
@@ -355,7 +356,7 @@ class AutoMachine(Machine):
         self.become(own, state)
 
     def _say(self, size: int) -> None:
-        """So much of what was held back is for the dialect in which the answer is read so far."""
+        """Passes this much of the held-back text to the dialect in which the answer is read so far."""
         text, self._held_back = self._held_back[:size], self._held_back[size:]
         if text:
             self.before = text[-1]

@@ -31,7 +31,8 @@ def observed(
         setting = make_setting(dialect, policy=policy, request=body)
         return tuple(_look(choices_of(answer), setting, body))
     except Exception:
-        # The proxy asks at the end of every answer: better nothing is said than an exchange disturbed.
+        # The proxy asks at the end of every answer: it is better to report nothing than to disturb an
+        # exchange.
         return ()
 
 
@@ -80,7 +81,7 @@ def _calls(choice: Answered) -> Iterator[Observation]:
             yield observation("repeated-id", place, number, id=call.id[:100])
         seen.add(call.id)
         problem = argument_problem(call.arguments)
-        # A call that still grows, or that was cut, says nothing about the server.
+        # A call that still grows, or was cut off, says nothing about the server.
         if problem and choice.finish not in (None, "length"):
             yield observation("bad-arguments", place, number, tool=call.name[:100] or "a tool", why=problem)
 
@@ -97,7 +98,7 @@ def argument_problem(arguments: str) -> str | None:
 
 
 def _why(setting: Setting, body: Mapping[str, Any] | None) -> str:
-    """Why nothing was converted where nothing was."""
+    """If nothing was converted, the reason."""
     if not setting.dialect.converts:
         return f"the dialect is {setting.dialect.name}, which converts nothing"
     if not setting.converts and body is not None and body.get("tool_choice") == "none":
@@ -113,7 +114,7 @@ def _messages(body: Mapping[str, Any] | None) -> list[Any]:
 
 
 def _asked(body: Mapping[str, Any] | None) -> str:
-    """The user's last words: whoever asks about a format gets an answer that shows it."""
+    """The user's last words: a user who asks about a format gets an answer that shows it."""
     for message in reversed(_messages(body)):
         if isinstance(message, Mapping) and message.get("role") == "user":
             return text_in(message.get("content"))

@@ -28,7 +28,8 @@ from transformer.values.schema import Tool, offered
 def call_ids(seed: str = "") -> Callable[[int], str]:
     """A function of the call's number; a tape keeps the seed, so that a replay gives the same ids.
 
-    The answer itself has the number -1, and its id is the seed where that can be one: so its tape is found.
+    The answer itself has the number -1, and its id is the seed if that is a valid id: so its tape can be
+    found.
     """
     plain = seed.isascii() and seed.isalnum()
     seeded = seed.encode("utf-8", "surrogatepass")  # a tape from anywhere may have half a character in it
@@ -44,12 +45,12 @@ def call_ids(seed: str = "") -> Callable[[int], str]:
 @dataclass(frozen=True, slots=True)
 class Setting:
     dialect: Dialect
-    expected: Dialect | None  # which one `dialect` will probably choose, if it chooses
+    expected: Dialect | None  # the one `dialect` will probably choose, if it chooses
     policy: Policy  # with the dialect's defaults filled in
     wanted: Policy  # what the user said
     one_call: bool  # the request wants one call at a time
     tools: Mapping[str, Tool]
-    tools_known: bool  # False where nobody said which tools were offered
+    tools_known: bool  # False where the offered tools are unknown
     ids: Callable[[int], str] | None  # None: made from the answer's own id
     now: float
     frontend: Frontend
@@ -79,7 +80,7 @@ class Setting:
         return self.frontend.error(status, error, permanent, self.writer() if streamed else None)
 
     def calls(self, dialect: Dialect) -> str | None:
-        """How many calls of an answer count, were this its dialect."""
+        """How many calls of an answer count if this is its dialect."""
         return "first" if self.one_call else self.wanted.over(dialect.policy).calls
 
 
@@ -106,7 +107,7 @@ def make_setting(
     said = tools is not None or request is not None
     asks = bool(listed) or not said or full.convert == "always"
     converts = chosen.converts and asks and body.get("tool_choice") != "none"
-    # Half of a surrogate pair cannot be written as JSON; nobody's model is called so.
+    # Half of a surrogate pair cannot be written as JSON; no model has such a name.
     model = str(body.get("model") or "unknown").encode("utf-8", "replace").decode()
     return Setting(
         dialect=chosen,
@@ -141,7 +142,7 @@ def _ids(ids: Callable[[int], str], frontend: Frontend) -> Callable[[int], str]:
 
 
 def _wants_usage(request: Mapping[str, Any] | None) -> bool:
-    """Without a request to read, better tell than keep quiet."""
+    """Without a request to read, it is better to tell it."""
     if request is None:
         return True
     options = request.get("stream_options")

@@ -34,7 +34,7 @@ class StreamTransformer:
     """Converts one streamed answer. `feed` it bytes, then `finish` it, or `fail` it if upstream broke.
 
     Where nothing is to be converted (no tools, `tool_choice: "none"`, a dialect without calls) the
-    bytes go on as they come; the records are made all the same.
+    bytes go on as they come; the records are made anyway.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class StreamTransformer:
         self._received += size
         reader, decoder = self._reader, self._decoder
         run = reader.run
-        if run is not None and decoder.rests and run.take_one(chunk):  # as it is with most reads
+        if run is not None and decoder.rests and run.take_one(chunk):  # as with most reads
             self._journal.event += 1
             decoder.skip(size)
         elif self.setting.raw and self._journal.keep == "none":
@@ -88,8 +88,7 @@ class StreamTransformer:
         return chunk if self.setting.raw else own
 
     def _take(self, data: bytes) -> None:
-        """A read: as far as events are of a run of prose, these together; where others are between them, the
-        first few of those one by one, for the run may go on after them."""
+        """Processes one read: prose events of a run in one go, others one by one."""
         reader, decoder = self._reader, self._decoder
         for _ in range(_MOST_ROUNDS):
             run = reader.run
@@ -132,7 +131,7 @@ class StreamTransformer:
         return b"\n\n" + own if own and half else own
 
     def give_up(self, error: object) -> bytes:
-        """Nothing but an error and the end: for the one who feeds this, when nothing else works any more."""
+        """Only an error and the end: for the caller, when nothing else works any more."""
         client = self._answer.client
         client.take()
         client.error(as_error(error, "upstream_error"))
@@ -196,7 +195,7 @@ class StreamTransformer:
 
     @property
     def unaccounted(self) -> int:
-        """Characters that came and are neither emitted nor markup nor named; 0 at the end."""
+        """Characters that came and are neither emitted nor markup nor named in a finding; 0 at the end."""
         return sum(choice.unaccounted for choice in self._answer.choices.values())
 
     @property
@@ -212,7 +211,7 @@ class StreamTransformer:
 
     @property
     def finished(self) -> bool:
-        """The answer is whole; only what it cost may still come."""
+        """The answer is whole; only its usage may still come."""
         return self._answer.finished or self._reader.finished
 
     @property
@@ -232,7 +231,7 @@ class StreamTransformer:
 
     @property
     def usage(self) -> Object | None:
-        """What upstream said last of the cost, as OpenAI counts it."""
+        """The last usage that upstream reported, as OpenAI counts it."""
         waiting = self._answer.usage
         return self._answer.client.last_usage if waiting is None else waiting["usage"]
 
@@ -248,7 +247,7 @@ class StreamTransformer:
 
     @property
     def sources(self) -> Mapping[tuple[int, str], SourceMap]:
-        """By choice and channel: where each character of the text stands; only with records="all"."""
+        """By choice and channel: where each character of the text is; only with records="all"."""
         return self._answer.sources
 
     def bytes_of(self, span: Span) -> Ranges:
@@ -257,9 +256,8 @@ class StreamTransformer:
         return resolve(span, source, self._journal.events.items)
 
     def close(self) -> None:
-        """Nothing more is asked of it. Its parts know each other in circles: without this their memory is
-        free only when the garbage collector next looks at all there is, which a busy server seldom has time
-        for."""
+        """It is not needed any more. Its parts refer to each other in cycles: without this their memory is
+        freed only by the next full garbage collection, for which a busy server seldom has time."""
         self._answer.close()
 
     def snapshot(self) -> StreamTransformer:
@@ -319,7 +317,7 @@ def rescue(
 
 
 def _deliver(choice: Choice, machine: Machine | None) -> None:
-    """What a machine had found out before it failed is as good as ever."""
+    """What a machine had found out before it failed is still valid."""
     if machine is not None:
         with suppress(Exception):
             choice._deliver(machine)
@@ -335,7 +333,7 @@ def _plain(broken: StreamTransformer) -> StreamTransformer:
 
 
 def _open(broken: StreamTransformer) -> dict[_Part, list[tuple[int, int]]]:
-    """What has no fate yet in each channel; all else the client has, or it is markup, or it is named."""
+    """Undecided text of each channel; the client has all the rest, or it is markup, or a finding names it."""
     found = {}
     for index, choice in broken._answer.choices.items():
         for channel, machine in choice._machines.items():

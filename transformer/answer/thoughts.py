@@ -1,7 +1,7 @@
 """Thoughts in the content: `<think>…</think>`, where models write down what they only think of.
 
-Two things may be wanted of them: that no call in them counts (`in_think: text`), and that the client gets
-them as reasoning (`reasoning: split`), for servers that do not part the two themselves.
+Two things may be wanted: that no call in them counts (`in_think: text`), and that the client gets
+them as reasoning (`reasoning: split`), for servers that do not separate the two themselves.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class _Tags:
 
 
 class ThoughtFilter:
-    """Keeps the thoughts of a channel away from its machine, in which a tag inside a call is only data; or
-    only tells it of them, where it has not found out yet what they are.
+    """Keeps a channel's thoughts away from its machine, for which a tag inside a call is only data; or only
+    marks them, while the machine does not know its dialect yet.
     """
 
     __slots__ = ("_tags",)
@@ -70,7 +70,7 @@ class ThoughtFilter:
             self._pass_on(machine, part, is_tag)
 
     def notices(self, own: Notices) -> Notices | None:
-        """As the machine, whose own this is; a thought may begin as well."""
+        """Like `own`, the machine's test; a thought may begin as well."""
         if self._tags.inside or self._tags.rest:
             return None
 
@@ -108,7 +108,7 @@ class Said(NamedTuple):
 
 
 class ThoughtSplitter:
-    """Parts the prose of the content into what is said and what is thought; the tags are markup."""
+    """Splits the prose of the content into what is said and what is thought; the tags are markup."""
 
     __slots__ = ("_tags",)
 

@@ -43,7 +43,7 @@ class MessageTransformer:
         self.sources: dict[tuple[int, str], SourceMap] = {}  # by choice and channel
         self._calls = 0
         self._path: Path = ()  # to the completion in the body that came
-        self.place: Place | None = None  # where upstream's own conversation goes on, where it keeps one
+        self.place: Place | None = None  # where upstream's own conversation goes on, if it keeps one
 
     def convert(self, body: Mapping[str, Any], data: bytes | None = None) -> Object:
         """The client's body for upstream's; `data` are its bytes, for provenance."""
@@ -151,7 +151,7 @@ def _rewritten(message: Mapping[str, Any], choice: Choice) -> Object:
         new["content"] = choice.message.text("content") or None
     for field in REASONING:
         text = choice.message.text(field)
-        if text or isinstance(message.get(field), str):  # a thought may have stood in the content
+        if text or isinstance(message.get(field), str):  # a thought may have been in the content
             new[field] = text or None
     built = choice.message.build().get("tool_calls", [])
     native = message.get("tool_calls") or []
@@ -172,6 +172,6 @@ def transform_message(
     frontend: str | Frontend = "chat",
     upstream: str | UpstreamKind = "openai",
 ) -> Object:
-    """One non-streaming completion as the client shall get it."""
+    """One non-streaming completion as the client gets it."""
     made = MessageTransformer(dialect, tools, policy, request, ids, now, "findings", frontend, upstream)
     return made.convert(body)

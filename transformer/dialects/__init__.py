@@ -56,7 +56,7 @@ BUILT_IN = (
     PASSTHROUGH,
 )
 ENTRY_POINTS = "toolcall_workbench.dialects"
-DEFAULT = AUTO.name  # where nobody says how calls are written
+DEFAULT = AUTO.name  # when no dialect was chosen
 UNCONVERTED = PASSTHROUGH.name  # for what goes on as it comes
 EXAMPLE = ROO_XML.name  # in texts that show how to name one
 
@@ -66,7 +66,7 @@ class UnknownDialect(ValueError):
 
 
 def _installed() -> Iterator[Dialect]:
-    """Dialects of other packages. One that cannot be loaded must not take the others with it."""
+    """Dialects of other packages. One that cannot be loaded must not affect the others."""
     for point in entry_points(group=ENTRY_POINTS):
         try:
             found = point.load()
@@ -105,7 +105,7 @@ def find_dialect(name: str) -> Dialect:
     return found
 
 
-_named: dict[str, Dialect] = {}  # by `module:NAME`, once somebody has named them
+_named: dict[str, Dialect] = {}  # by `module:NAME`, once they were named
 
 
 def loaded_dialect(name: str) -> Dialect | None:

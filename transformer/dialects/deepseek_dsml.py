@@ -14,7 +14,7 @@ from transformer.parser.markers import SPACE, Marker, Part, joined, marker, word
 from transformer.parser.writing import packaged_template
 from transformer.policy import USUAL, Policy
 
-# The bar is one character of the model's vocabulary. Servers make other ones of it, double it, and add blanks.
+# The bar is one character of the model's vocabulary. Servers replace it, double it, and add blanks.
 _BARS = ("｜｜", "||", "‖", "｜", "|")
 _BLANKS = Part(" {0,2}")
 _BAR = word(*_BARS)

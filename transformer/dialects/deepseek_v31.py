@@ -1,4 +1,4 @@
-"""deepseek-v31: `<｜tool▁call▁begin｜>name<｜tool▁sep｜>{json}<｜tool▁call▁end｜>`, around all calls a pair of markers."""
+"""deepseek-v31: `<｜tool▁call▁begin｜>name<｜tool▁sep｜>{json}<｜tool▁call▁end｜>`, all calls in a pair of markers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Ways to write calls that are recognised in a text but not read yet: their leak marks.
 
-That such calls reach the client as text is just as true of them. When one of them becomes a dialect, its lines
+Such calls reach the client as text, too. When one of them becomes a dialect, its lines
 move from here into its own file.
 """
 
@@ -49,7 +49,7 @@ class JsonWritten(NamedTuple):
 
 
 def json_call(text: str) -> JsonWritten | None:
-    """The call that a text begins with, whichever markers stand around its JSON."""
+    """The call that a text begins with, whichever markers are around its JSON."""
     before = _BEFORE.match(text)
     assert before is not None
     try:

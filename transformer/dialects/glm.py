@@ -20,7 +20,8 @@ _NAME = rf"[{_CHARS}]{{1,256}}"
 _KEY = name(r"[^<>\n]{1,256}")
 _READING = Reading(verbatim=True, guesses=True)  # the chat template writes no newlines around values
 
-# Under load the model loses single tags and doubles others. Without <arg_value> the value begins on the spot; that it
+# Under load the model omits some tags and doubles others. Without <arg_value> the value begins on the spot;
+# that it
 # is missing shows only when something else has come.
 _UNDECIDED = rf"{GAP}(?:{either('</arg_key>', '<arg_value>').begun})?"
 _LOST = Part(rf"(?:\r?\n)?+(?!{_UNDECIDED}\Z)", begun=_UNDECIDED)
@@ -76,7 +77,7 @@ GLM = Dialect(
     summary="<tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>",
     policy=Policy(
         in_think="call",  # the model ends its thoughts with a call
-        channels=("content", "reasoning"),  # servers that part the reasoning put calls there, too
+        channels=("content", "reasoning"),  # servers that separate the reasoning put calls there, too
     ).over(USUAL),
     **tag_grammar(SPELLING),
     writer=tag_writer(SYNTAX, "\n"),

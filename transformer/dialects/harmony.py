@@ -130,8 +130,8 @@ WAITS_FOR = {
     S.RAW: "the token that ends the message",
 }
 
-# A header: who writes, in which channel, to whom, and in which form. In prose that names a token the next word shows
-# that there is none.
+# A header: who writes, in which channel, to whom, and in which form. In prose that names a token, the next
+# word shows that it is not a header.
 _GAP = r"\s{0,8}"
 _RECIPIENT = r"to=[^\s<]{0,256}+"
 _FROM = rf"<\|start\|>{_GAP}(?:assistant)?(?:\s{{1,8}}{_RECIPIENT})?{_GAP}"

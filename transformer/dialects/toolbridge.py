@@ -88,7 +88,7 @@ def begin_wrapper(m: NamingMachine, text: str, name: str) -> None:
 
 
 def _inside(begin: Action) -> Action:
-    """The call takes in its wrapper, so that both are markup or both are text."""
+    """The call includes its wrapper, so that both are markup or both are text."""
 
     def begin_inside(m: NamingMachine, text: str, name: str) -> None:
         wrapper = m.call
@@ -103,7 +103,7 @@ def _inside(begin: Action) -> Action:
 
 
 def maybe_unwrapped(m: NamingMachine, text: str, name: str) -> None:
-    """The wrapper's closing tag where the call's should have been: the end, should no later one come."""
+    """The wrapper's closing tag where the call's should have been: the end, if no later one comes."""
     call = m.call
     call.pair = call.end
     call.add(text)
@@ -193,7 +193,7 @@ _TOKENS = (*ROO_XML.tokens[:-1], W.WRAPPER, W.CLOSE_WRAPPER, ROO_XML.tokens[-1])
 def _transitions() -> Iterator[tuple[tuple[StrEnum, StrEnum], Rules]]:
     for state in ROO_XML.states:
         for token in _TOKENS:
-            # Where the wrapper means nothing, it is what text is there.
+            # Where the wrapper means nothing, it is treated like text.
             known = ROO_XML.transitions.get((state, token), ROO_XML.transitions[state, T.TEXT])
             ends = token is T.END and state in _OPEN_VALUE
             yield (state, token), _OWN.get((state, token), (_ENDED, *known) if ends else known)

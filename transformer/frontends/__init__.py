@@ -8,7 +8,7 @@ messages      Anthropic's Messages
 and what these have in common:
 
 shape         events that differ in nothing but their text
-items         an answer as a row of items, for the two that have such answers
+items         an answer as a list of items, for the two that have such answers
 offering      tools as functions, and their names
 errorobjects  what went wrong, as OpenAI's error objects say it; a prompt that is too long
 """

@@ -72,7 +72,7 @@ def _is_legacy(asked: ChatRequest) -> bool:
 
 
 def _is_old(body: Mapping[str, Any]) -> bool:
-    """There is something in it that is not a function among tools, nor a call or a result of one."""
+    """It has `functions`, custom tools, or calls of either."""
     return (
         ("functions" in body and "tools" not in body)
         or any(mapping(tool).get("type") == "custom" for tool in listed(body.get("tools")))
@@ -148,7 +148,7 @@ class ChunkWriter(ClientWriter):
         return True
 
     def text(self, index: int, fields: tuple[str, ...], text: str) -> None:
-        """The chunk that comes most often: where its event has the shape of the one before, so has it."""
+        """The most common chunk; reuses the previous chunk's bytes if the event's shape is unchanged."""
         shape = self.shape
         around = None
         if shape is not None and shape.index == index and fields == shape.fields:
@@ -159,7 +159,7 @@ class ChunkWriter(ClientWriter):
             self.write(index, dict.fromkeys(fields, text))
 
     def around(self, shape: Shape) -> tuple[bytes, bytes] | None:
-        # A snapshot shares the shape, and may not have told the role yet.
+        # A snapshot shares the shape, and may not have sent the role yet.
         if not shape.head or shape.index not in self._begun:
             return None
         return shape.head + shape.member, b"}" + shape.tail
@@ -171,7 +171,7 @@ class ChunkWriter(ClientWriter):
         )
 
     def arguments(self, index: int, call: int, text: str) -> None:
-        """Where a call streams, the chunk that comes most often. Its beginning went before, with the role."""
+        """The most common chunk while a call streams; the role and the call's head are already sent."""
         shape = self.shape
         if shape is None or shape.index != index or not shape.head:
             self.write(index, {"tool_calls": [{"index": call, "function": {"arguments": text}}]})
@@ -209,7 +209,7 @@ class ChunkWriter(ClientWriter):
             self.out.append(b"data: %b\n\n" % orjson.dumps(obj))
         except TypeError:
             self.out.append(b"data: %b\n\n" % dumps(obj))
-        # What describes the event as a whole is said once, with its first chunk.
+        # Fields of the event as a whole are sent once, with its first chunk.
         if "usage" in obj and obj["usage"] is not None:
             del obj["usage"]
             self.usage_told = True
@@ -247,7 +247,7 @@ class ChunkWriter(ClientWriter):
 
 
 class NoChunks(ChunkWriter):
-    """For a whole message: nobody reads chunks."""
+    """For a whole message: its chunks are not read."""
 
     __slots__ = ()
 

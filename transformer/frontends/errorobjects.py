@@ -1,7 +1,7 @@
 """What went wrong, in the shape of OpenAI's error objects.
 
-And what such an object says of a prompt that is too long, in the words of many servers: clients shorten it if
-they hear it in theirs.
+And what such an object says of a prompt that is too long, in the words of many servers: clients shorten the
+prompt if they recognise the words.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _WANTED = [
 
 
 class Overflow(NamedTuple):
-    """The tokens of the prompt, of the answer that was asked for, and the limit; 0 where nobody says."""
+    """The tokens of the prompt, of the answer that was asked for, and the limit; 0 where unknown."""
 
     prompt: int
     answer: int

@@ -40,7 +40,7 @@ class ClientWriter(ABC):
         self.usage_told = True  # the client has the last one
 
     def made(self, key: str, value: Any) -> None:
-        """Better metadata than what was made up, learned on the way."""
+        """Upstream's metadata, which replaces what was made up."""
         self._made[key] = value
 
     @property
@@ -59,14 +59,14 @@ class ClientWriter(ABC):
 
     @abstractmethod
     def role(self, index: int) -> bool:
-        """The choice begins; says whether the client did not know that yet."""
+        """The choice begins; returns whether this is new to the client."""
 
     @abstractmethod
     def text(self, index: int, fields: tuple[str, ...], text: str) -> None:
         """Text of a channel, in the fields in which upstream sent it."""
 
     def around(self, shape: Shape) -> tuple[bytes, bytes] | None:
-        """What is written before and after a text that goes on alone in an event of this shape; None where
+        """What to write before and after the text of an event of this shape that has only a text; None if
         `text` does more than that."""
         return None
 
@@ -122,7 +122,7 @@ class ClientWriter(ABC):
     def take(self) -> bytes:
         """What was written since the last time."""
         out = self.out
-        if not out:  # as most deltas of a call that is held back
+        if not out:  # as for most deltas of a call that is held back
             return b""
         self.out = []
         return out[0] if len(out) == 1 else b"".join(out)
@@ -140,7 +140,7 @@ class ClientWriter(ABC):
 
 
 class ToolName(NamedTuple):
-    """How the client itself calls a tool, where a chat request cannot say that."""
+    """The client's own name for a tool, if a chat request cannot use it."""
 
     name: str
     namespace: str | None = None
@@ -151,8 +151,8 @@ class ToolName(NamedTuple):
 class ChatRequest:
     """A client's request as a chat request.
 
-    `given` is the request as it came, `names` what the client calls those tools that are called otherwise in
-    `body`. A request with a `problem` cannot be sent; that is the error for the client.
+    `given` is the request as it came, `names` the client's names of tools that have other names in `body`. A
+    request with a `problem` cannot be sent; that is the error for the client.
     """
 
     given: Mapping[str, Any]
@@ -168,11 +168,11 @@ class AnswerFacts(NamedTuple):
     made: Mapping[str, Any]  # its id, time and model, where upstream does not say them
     ids: Callable[[int], str]  # ids by number: those of calls count from 0
     streamed: bool = True
-    own_json: bool = False  # the model writes its arguments as JSON, which may be none
+    own_json: bool = False  # the model writes its arguments as JSON, which may be invalid
 
     @property
     def own_id(self) -> str:
-        """From the same source as the ids of its calls, without what says that it is one."""
+        """Generated like call ids, without their `call_` prefix."""
         return self.ids(ANSWER).removeprefix("call_")
 
 
@@ -191,11 +191,11 @@ class Frontend(ABC):
     name: ClassVar[str]
     endpoint: ClassVar[str]  # below /v1
     relays: ClassVar[bool] = False  # upstream speaks it, so bytes can go on as they came
-    own_ids: ClassVar[bool] = True  # ids of calls are always ours: those of models come again with every turn
+    own_ids: ClassVar[bool] = True  # ids of calls are always ours: models repeat theirs with every turn
 
     @abstractmethod
     def to_chat(self, body: Mapping[str, Any], earlier: Earlier | None = None) -> ChatRequest:
-        """The request for upstream. Without `earlier` it is as good as it can be without its history."""
+        """The request for upstream. Without `earlier` its history is missing."""
 
     @abstractmethod
     def writer(self, asked: ChatRequest, answer: AnswerFacts) -> ClientWriter:
@@ -216,7 +216,7 @@ class Frontend(ABC):
         """
 
 
-# What servers of open models take beside OpenAI's own fields: a client that sends it means the server.
+# What servers of open models take besides OpenAI's own fields: a client that sends it means the server.
 _EXTRAS = frozenset(
     "bad_words chat_template_kwargs enable_thinking frequency_penalty guided_choice guided_grammar "
     "guided_json guided_regex ignore_eos include_stop_str_in_output length_penalty logit_bias min_p "
@@ -227,7 +227,7 @@ _EFFORTS = ("none", "minimal", "low", "medium", "high")
 
 
 def passed_on(body: Mapping[str, Any], known: frozenset[str], findings: list[Finding]) -> Object:
-    """Fields for the server itself; what neither the API nor a server knows stays here, and is told."""
+    """Fields for the server itself; what neither the API nor a server knows is not sent, but reported."""
     for key, value in body.items():
         if key not in known and key not in _EXTRAS and value is not None:
             findings.append(note("field-not-sent", field=key))
@@ -244,10 +244,10 @@ def count(tokens: object) -> int:
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """An object of a client's request, or an empty one for whatever else stands there."""
+    """An object of a client's request; an empty one if it is anything else."""
     return value if isinstance(value, Mapping) else {}
 
 
 def listed(value: object) -> Sequence[Any]:
-    """A list of a client's request, or an empty one for whatever else stands there."""
+    """A list of a client's request; an empty one if it is anything else."""
     return value if isinstance(value, list | tuple) else ()

@@ -1,4 +1,4 @@
-"""An answer as a row of items (a text, a thought, a call), of which one is written at a time."""
+"""An answer as a list of items (a text, a thought, a call), written one at a time."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Item:
 
 
 class ItemWriter(ClientWriter):
-    """Keeps the row and its order; how an item is written is its subclass's matter.
+    """Keeps the list and its order; how an item is written is up to the subclass.
 
     Whatever comes while a call is open waits until that call is complete. Of several choices only the first
     is written: such an API has no place for others.
@@ -196,7 +196,7 @@ class ItemWriter(ClientWriter):
         self._go_on()
 
     def _go_on(self) -> None:
-        """What has waited begins, as far as it may."""
+        """Begin the items that have waited, as far as possible."""
         while self._queue and self._may_begin(self._queue[0]):
             item = self._queue.pop(0)
             self._begin(item)

@@ -79,7 +79,7 @@ def _error(kind: str, message: str) -> Object:
 
 
 def _message(error: Mapping[str, Any], overflow: Overflow | None) -> str:
-    """What went wrong; of a prompt that is too long in the words on which Claude Code acts."""
+    """What went wrong; for a prompt that is too long, in the words that Claude Code recognises."""
     said = str(error.get("message") or "")
     if overflow is None:
         return said
@@ -137,7 +137,7 @@ class MessagesWriter(ItemWriter):
         self._event("content_block_delta", index=item.place, delta=delta)
 
     def _is_held(self, item: Item) -> bool:
-        """JSON that the model wrote itself may be none, and the SDK gives up the whole answer over it."""
+        """JSON written by the model may be invalid, and then the SDK discards the whole answer."""
         return item.native is not None or self.answer.own_json
 
     def ended(self, item: Item) -> None:
@@ -156,7 +156,7 @@ class MessagesWriter(ItemWriter):
         self._event("message_stop")
 
     def _stop_reason(self) -> str:
-        # Claude Code asks again and again where it is told of a call and there is none.
+        # Claude Code asks again and again if a call is announced and there is none.
         if self.reason in ("length", "content_filter"):
             return _STOPS[self.reason]
         if self.has_calls:
@@ -179,7 +179,7 @@ class MessagesWriter(ItemWriter):
         return self._message(blocks, self._stop_reason(), messages_usage(self.last_usage or {}))
 
 
-# A block of thinking has one, and clients send it back. It proves nothing here, so it says where it is from.
+# A block of thinking has one, and clients send it back. It proves nothing here, so it names its origin.
 _SIGNATURE = "workbench"
 
 
@@ -212,7 +212,7 @@ def messages_usage(usage: Mapping[str, Any]) -> Object:
 
 
 def counted_tokens(chat: Mapping[str, Any]) -> int:
-    """How long a prompt is, about: there is no telling without the model's tokenizer."""
+    """How long a prompt is, roughly: exact numbers need the model's tokenizer."""
     size = images = 0
     for message in listed(chat.get("messages")):
         content = mapping(message).get("content")
@@ -344,7 +344,7 @@ class _Conversion:
         return made
 
     def _result(self, block: Mapping[str, Any]) -> Any:
-        """What a tool returned. A chat has no mark for errors, so an error says it itself."""
+        """What a tool returned. A chat has no flag for errors, so the text says that it is one."""
         content = self._content(block.get("content"))
         if block.get("is_error") is True and isinstance(content, str) and not _ERROR.search(content):
             return f"Error: {content}"

@@ -10,12 +10,12 @@ from transformer.frontends.frontend import ToolName, listed, mapping
 from transformer.jsontext import Object
 from transformer.records import Finding
 
-_LONGEST_NAME = 64  # servers that call tools themselves take no longer one
+_LONGEST_NAME = 64  # servers with tool calls of their own accept no longer one
 _BETWEEN = "__"
 
 
 class OfferedTools:
-    """Functions, one for each tool that text can carry. Those that are called otherwise are in `names`."""
+    """Functions, one for each tool that text can carry. Those that were renamed are in `names`."""
 
     def __init__(self, findings: list[Finding]) -> None:
         self.functions: list[Object] = []
@@ -30,7 +30,7 @@ class OfferedTools:
             self._add(mapping(tool), index, None)
 
     def _add(self, tool: Mapping[str, Any], index: int, namespace: str | None) -> None:
-        # As a chat has it: a workbench that replays with other tools gives them so.
+        # In a chat's shape: a workbench that replays with other tools gives them so.
         tool = {"type": "function", **tool["function"]} if mapping(tool.get("function")) else tool
         kind, name = tool.get("type", "function"), tool.get("name")
         if kind == "namespace" and namespace is None and isinstance(name, str):
@@ -55,7 +55,7 @@ class OfferedTools:
             self.names[name] = own
 
     def _chat_name(self, own: ToolName) -> str:
-        """The same name wherever it can be; of two that would be the same the second gets a number."""
+        """The same name if possible; if two would be the same, the second gets a number."""
         known = ToolName(own.name, own.namespace)
         if known not in self._chat_names:
             wanted = own.name if own.namespace is None else own.namespace.rstrip("_") + _BETWEEN + own.name
@@ -81,7 +81,7 @@ INPUT_SCHEMA: Mapping[str, Any] = {
 
 
 def with_grammar(tool: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A custom tool whose description says what its input looks like: nobody enforces the grammar here."""
+    """A custom tool whose description says what its input looks like: the grammar is not enforced here."""
     format = mapping(tool.get("format"))
     format = mapping(format.get("grammar")) or format
     if not isinstance(format.get("definition"), str):

@@ -1,6 +1,6 @@
 """Responses (`POST /v1/responses`): what Codex and the newer SDKs of OpenAI speak.
 
-A request is a row of items and so is its answer. Tools may stand in a namespace or take a plain text
+A request is a list of items and so is its answer. Tools may be in a namespace or take a plain text
 (`custom`); both are offered as functions and get their own shape back. Tools that OpenAI's servers run
 themselves are left out.
 """
@@ -32,7 +32,7 @@ from transformer.frontends.offering import OfferedTools, named
 from transformer.jsontext import Object, dumps
 from transformer.records import Finding
 
-# Of the request, in the answer: what the client asked for.
+# Fields of the request that the answer repeats.
 _ECHOED: Mapping[str, Any] = {
     "instructions": None,
     "max_output_tokens": None,
@@ -104,7 +104,7 @@ class ResponsesWriter(ItemWriter):
         self._number = 0  # of the next event
         self._in_progress = b""
         self._output: list[Object] = []  # the items as they ended
-        # Whoever asks for a summary shows one; the others get the reasoning itself.
+        # A client that asks for a summary shows one; the others get the reasoning itself.
         self._summarised = mapping(asked.given.get("reasoning")).get("summary") in _SUMMARIES
 
     def _event(self, event: str, **data: Any) -> None:
@@ -121,7 +121,8 @@ class ResponsesWriter(ItemWriter):
 
     @property
     def heartbeat(self) -> bytes:
-        """The second event once more, number and all: Codex wants data, and nobody minds hearing it again."""
+        """The second event again, with the same number: Codex wants data, and no client minds the
+        repetition."""
         return self._in_progress
 
     def _response(self, status: str, **more: Any) -> Object:
@@ -412,7 +413,7 @@ class _Conversion:
             return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": allowed}}
         if choice.get("name"):
             return named(self._tools.chat_name(choice))
-        return choice  # a tool of OpenAI's own: nobody offers it, and that is said where it is looked for
+        return choice  # a tool of OpenAI's own: it is not offered, and its lookup reports that
 
     # -- items
 
@@ -456,7 +457,7 @@ class _Conversion:
             self._messages.append({"role": role or "user", "content": made})
 
     def _system(self, content: Any) -> None:
-        """Those at the front are one message: many servers take only one, and do not know developers."""
+        """Those at the front become one message: many servers take only one, and do not know developers."""
         first = self._messages[0] if len(self._messages) == 1 else {}
         said = first.get("content")
         if first.get("role") == "system" and isinstance(said, str) and isinstance(content, str):
@@ -505,7 +506,7 @@ class _Conversion:
 
 
 def input_items(given: Any) -> Sequence[Any]:
-    """What stands in `input`: a text is the user's only message."""
+    """The items of `input`: a text is the user's only message."""
     if isinstance(given, str):
         return ({"type": "message", "role": "user", "content": given},)
     return listed(given)

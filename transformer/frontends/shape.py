@@ -1,7 +1,7 @@
-"""The shape of an event: of one stream's events nearly all differ in nothing but their text.
+"""The shape of an event: nearly all events of one stream differ only in their text.
 
 So the second of two events with the same bytes around their text need not be parsed again, and
-what is written in its envelope need not be put together again. Nothing depends on it but speed: an
+what is written in its envelope need not be put together again. It only affects speed: an
 event that does not have the shape takes the long way, and gives the same result there.
 """
 

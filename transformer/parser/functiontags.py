@@ -95,7 +95,7 @@ def _end_tag(mending: TagMending, broken: Broken) -> Iterator[Edits]:
 
 
 def _name_at(text: str, place: int, tool: Tool | None) -> str:
-    """A parameter of the tool that stands there, else any word."""
+    """The tool's parameter at this place, else any word."""
     known = sorted(tool.properties, key=len, reverse=True) if tool is not None else ()
     for key in known:
         if text.startswith(key, place):
@@ -117,6 +117,6 @@ def _ended(place: int, name: str) -> Edit:
 
 
 def _wrapped(wrapper: str, text: str) -> Edits:
-    """Of a tool that nobody offered a function's tag alone is not a call."""
+    """For a tool that was not offered, a function's tag alone is not a call."""
     tag = _FUNCTION_TAG.match(text)
     return () if tag is None else (Edit(0, 0, f"{wrapper}\n", f"with {wrapper} before {tag[0]}"),)

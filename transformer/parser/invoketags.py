@@ -1,6 +1,6 @@
 """Calls with names in attributes: `<invoke name="tool"><parameter name="key">value</parameter></invoke>`.
 
-MiniMax, DeepSeek and all who were taught by prompts of that kind write them so, in different wrappers and
+MiniMax, DeepSeek and all models taught by such prompts write them so, in different wrappers and
 with different prefixes to the names of their tags.
 """
 
@@ -27,7 +27,7 @@ _QUOTED = name(
     begun=rf"\"[^\"<\n]{{0,{NAME_LIMIT}}}|'[^'<\n]{{0,{NAME_LIMIT}}}",
 )
 _ATTRIBUTES = Part(r"(?:\s[^<>\n]{0,128})?")
-# What DeepSeek says about a value, and others after it.
+# What DeepSeek, and models that imitate it, say about a value.
 _STRING = re.compile(r"\sstring\s{0,8}=\s{0,8}[\"']?(true|false)\b")
 
 
@@ -43,7 +43,7 @@ def invoke_tags(
     """Table, words, writer and mender of a dialect of such calls.
 
     `wrapper` is the name of the tag around all calls as it is written, `opened` and `closed` are its tags
-    as they may be read. `prefix` stands before the names of the other tags. With `typed`, the writer says of
+    as they may be read. `prefix` precedes the names of the other tags. With `typed`, the writer says of
     every value whether it is a string.
     """
     spelling = Spelling(

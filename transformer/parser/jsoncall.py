@@ -96,7 +96,7 @@ class JsonCall(OpenCall):
         self.flows = self.live and not self.keep and not self.dropped
 
     def named_until(self) -> int:
-        """Before this place the name stands."""
+        """The name ends before this place."""
         return self.start + self.text.size if self.args_start < 0 else self.args_start
 
     def deliver(self, m: Machine, end: int, complete: bool) -> None:

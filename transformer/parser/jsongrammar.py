@@ -5,7 +5,7 @@
 
 Hermes, Mistral, Llama, DeepSeek and others write the same thing with other markers. A dialect of this grammar is
 a `JsonSpelling`; the states, the tokens and the table are these. The members of an object may come in any order.
-Where the arguments end is told by their brackets, counted outside of strings: a marker inside a string is data, one
+Brackets, counted outside of strings, show where the arguments end: a marker inside a string is data, one
 outside of every string ends the call. The arguments go on as the model wrote them, as soon as the tool's name is
 known.
 """
@@ -54,7 +54,7 @@ S, T, E = State, Token, Effect
 
 # -- the open call
 
-# Arguments that say: there are none.
+# Values that mean: no arguments.
 _NOTHING = ("null", "None", '""', "''")
 
 
@@ -66,8 +66,8 @@ class ObjectCall(JsonCall):
     def __init__(self, m: Machine, text: str, bare: bool = False) -> None:
         super().__init__(m, text)
         self.live = self.live and not self.keep  # a repair needs the arguments as a whole
-        self.bare = bare  # no marker stands before it
-        self.headed = False  # its name stands before its arguments, without an object around both
+        self.bare = bare  # there is no marker before it
+        self.headed = False  # its name precedes its arguments, without an object around both
         self.named = -1  # where its name ends
         self.ended = False  # its arguments are whole
         self.brackets = JsonScanner()  # of the value that is being read
@@ -85,7 +85,7 @@ class ObjectCall(JsonCall):
 
     def mended(self, more: str = "") -> str | None:
         """The arguments, and `more` after them, as the JSON that was most likely meant, if the policy repairs;
-        None where they are good, or nobody can tell.
+        None where they are good, or where that cannot be told.
         """
         text = str(self.args) + (str(self.space) + more if more else "")
         if not self.keep or not text or text in _NOTHING or is_object(text):
@@ -98,7 +98,7 @@ class ObjectCall(JsonCall):
         super().deliver(m, end, complete)
 
     def _settle(self, m: Machine) -> None:
-        """The arguments as they leave: none where the model says so, repaired where the policy wants that."""
+        """The arguments as they are sent: none if the model says so, repaired if the policy wants that."""
         better = self.mended()
         if better is not None:
             m.found("repaired-arguments", self.args_start, self.args_end, tool=self.name)
@@ -270,14 +270,14 @@ def stay_text(m: ObjectMachine, text: str, name: str) -> None:
 
 
 def malformed(m: ObjectMachine, text: str, name: str) -> None:
-    """Something else stands where JSON should."""
+    """Something else is where JSON should be."""
     if m.call.name:
         _tell_malformed(m, m.pos - len(text.lstrip()), "it is not JSON")
     not_a_call(m, text, name)
 
 
 def unnamed(m: ObjectMachine, text: str, name: str) -> None:
-    """All of the object is there, but there is no call in it."""
+    """The object is complete, but it is not a call."""
     if m.call.args_start >= 0:
         _tell_malformed(m, m.pos, "it names no tool")
     stay_text(m, text, name)
@@ -330,7 +330,7 @@ def begin_array(m: ObjectMachine, text: str, name: str) -> None:
 
 
 def begin_scalar(m: ObjectMachine, text: str, name: str) -> None:
-    """Arguments that are not an object wait for their end: it may be that there are none."""
+    """Arguments that are not an object wait for their end: they may mean that there are none."""
     m.call.live = False
     m.call.brackets = JsonScanner()
     argument(m, text, name)
@@ -441,8 +441,8 @@ _NO_OBJECT = "no JSON object follows the name"
 
 
 def _at_markers(*cases: Rule) -> Block:
-    """Rules for the markers that end what is open. A case says what becomes of that, and where a closing marker
-    leads; after an opening one the next call begins.
+    """Rules for the markers that end what is open. A case says what becomes of it, and which state a closing
+    marker leads to; an opening one begins the next call.
     """
     closing: Mapping[StrEnum, Action] = {S.TEXT: prose, S.AFTER: close_marker}
     return {

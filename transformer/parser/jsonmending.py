@@ -20,7 +20,7 @@ from transformer.parser.mending import (
 )
 from transformer.values.literals import quote
 
-# What makes JSON of a text that ends in the middle of a member.
+# Endings that turn a text that ends in the middle of a member into JSON.
 _TAILS = ("", '""', ':""', '":""', "null")
 _NAME_BEGUN = re.compile(r'"name"\s*:\s*"([^"\\]*)\Z')
 _BRACES = 4  # of an object's end that are tried as the end of its arguments
@@ -28,7 +28,7 @@ _BRACES = 4  # of an object's end that are tried as the end of its arguments
 
 @dataclass(frozen=True, slots=True)
 class JsonMending:
-    """How the calls of one spelling are mended: `opener` stands before their JSON, `closer` after it, and
+    """How the calls of one spelling are mended: `opener` precedes their JSON, `closer` follows it, and
     `keys` are the keys of the arguments.
     """
 
@@ -93,7 +93,7 @@ class JsonMending:
                 return
 
     def _close(self, broken: Broken) -> Iterator[Edits]:
-        """The brackets that were read where there are none."""
+        """Adds the brackets that the parser assumed."""
         text, end = broken.text, broken.finding.span.end
         brace = text.find("{", 0, end)
         if brace < 0:
@@ -112,7 +112,7 @@ class JsonMending:
             yield complete(text, end, end, missing + self.closer)
 
     def _mend_arguments(self, broken: Broken) -> Iterator[Edits]:
-        """Arguments as the JSON that was meant. After them the end of the object may stand."""
+        """Arguments as the JSON that was meant. The end of the object may follow them."""
         text, start, end = broken.text, broken.finding.span.start, broken.finding.span.end
         end = end - len(self.closer) if self.closer and text.endswith(self.closer, start, end) else end
         written = text[start:end].rstrip()

@@ -69,7 +69,7 @@ _SIGNS: Mapping[str, Token] = {
     ",": T.COMMA,
 }
 NAME_KEYS = ("name",)
-OTHER_KEYS = ("type", "id")  # what else an object may have that no marker shows to be a call
+OTHER_KEYS = ("type", "id")  # other keys that an object without a marker may have
 # In Python's spelling, too: models that write Python literals for values write them for names.
 _DOUBLE = rf'"(?:[^"\\\n]|\\.){{0,{NAME_LIMIT}}}+'
 _SINGLE = rf"'(?:[^'\\\n]|\\.){{0,{NAME_LIMIT}}}+"
@@ -91,8 +91,8 @@ class Header:
 class JsonSpelling:
     """The markers of a dialect of this grammar.
 
-    Any of the opening markers may stand before a call, any of the closing ones after it, and several of them.
-    `fence` may stand before a closing marker. `special` markers are tokens that nobody types: one that means
+    Any of the opening markers may precede a call, any of the closing ones may follow it, also several of
+    them. `fence` may precede a closing marker. `special` markers are tokens that nobody types: one that means
     nothing is dropped and named. With `bare` an object at the start of a line is a call without any marker,
     if it names an offered tool. `keys` are the keys of the arguments.
     """
@@ -106,7 +106,8 @@ class JsonSpelling:
     bare: bool = False
 
     def lexicons(self) -> dict[StrEnum, Lexicon]:
-        """What may stand in each state. Where plain text leads back to prose, all that counts there does."""
+        """The tokens of each state. Where plain text leads back to prose, the tokens of prose count as
+        well."""
         bare = "{" if self.bare else ""
         outside = self._lexicon(bare, close=self.special)
         header = (f"(?P<header>{self.header.pattern})", self.header.begun) if self.header else ("", "")
@@ -136,7 +137,7 @@ class JsonSpelling:
     def _lexicon(
         self, signs: str, token: str = "", begun: str = "", first: str = "", close: bool = True
     ) -> Lexicon:
-        """Markers, some signs of JSON, and perhaps a token; where nothing is said, it begins with anything.
+        """Markers, some signs of JSON, and perhaps a token; by default a token may begin with any character.
 
         A sign that may be the beginning of a marker waits for what follows it.
         """

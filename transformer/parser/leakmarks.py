@@ -1,4 +1,4 @@
-"""Leak marks: the shapes by which a dialect's calls are recognised where they stand in plain text.
+"""Leak marks: the shapes by which a dialect's calls are recognised in plain text.
 
 Each dialect has its own, so that calls which reached a client as text can be named, and perhaps read
 after all.
@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-# What makes a mark more than a tag that somebody names: its shape alone (tokens that nobody types); the name
-# of an offered tool, or a line of its own; the name of an offered tool at the start of a line; and its name
-# with one of its own parameters in it, for a shape that any XML has.
+# What makes a mark more than a tag that is merely mentioned: its shape alone (tokens that nobody types); the
+# name
+# of an offered tool, or a line of its own; the name of an offered tool at the start of a line; and, for a
+# shape that any XML has, its name with one of its own parameters in it.
 Needs: TypeAlias = Literal["shape", "name or line", "name and line", "name and parameter"]
 
 # Parts of patterns.

@@ -8,8 +8,8 @@ pair of state and token,
     S.CLOSED, T.OPEN:  [Rule(S.EXAMPLE, ..., when=is_own), Rule(S.VALUE, ..., when=is_new), Rule(...)]
 
 and an entry is one rule, or several of which all but the last have a *guard*: the first rule whose guard
-holds is the one that fires. A rule names the next state, its *effects* as data (so that nobody has to guess
-them from a name), the action that carries them out, and the reason in words. An action does what its rule
+holds is the one that fires. A rule names the next state, its *effects* as data (so that they need not be
+guessed from a name), the action that carries them out, and the reason in words. An action does what its rule
 says; it cannot refuse the transition, so what is recorded is what happened.
 
 What is the same in every state of every dialect is listed in `EVERYWHERE`, which the screen and the documents
@@ -26,7 +26,7 @@ Three things make this fast and independent of how the text was cut:
   cut that does nothing but run that one action.
 * A call has a limit in bytes, and it ends at the very byte where it gets too long.
 
-An action at the end of the answer may ask to read some text once more from another state (`Machine.again`),
+An action at the end of the answer may ask to read some text again from another state (`Machine.again`),
 knowing now that nothing follows. Its rule leads to that state.
 """
 
@@ -134,7 +134,7 @@ def _mistake(states: Sequence[StrEnum], found: Rules) -> str:
 
 
 class Lexicon:
-    """What may stand in one kind of place.
+    """What may occur in one kind of place.
 
     `starts` matches everything up to the first character a token can begin with, and that character.
     `token` matches a whole token there, `partial` a beginning of one that reaches the end of the
@@ -156,7 +156,7 @@ class Lexicon:
         self._written = {"starts": starts, "token": token, "partial": partial}
 
     def __getattr__(self, name: str) -> re.Pattern[str]:
-        """Called only as long as the slot of that name is empty."""
+        """Called only while the slot of that name is empty."""
         if name not in ("starts", "token", "partial"):
             raise AttributeError(name)
         pattern = re.compile(self._written[name])
@@ -215,10 +215,11 @@ class Memory(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Dialect:
-    """One way to write calls as text: its table, how its text becomes tokens, and all that is said of it.
+    """One way to write calls as text: its table, how its text becomes tokens, and all texts about it.
 
     `read` turns a match of the lexicon into a token and the name in it. It knows the text alone; what a token
-    means here and now is for the guards. `holds` says whether the beginning of a token, at `start` of the
+    means in its context is for the guards to decide. `holds` says whether the beginning of a token, at
+    `start` of the
     text and up to its end, may still matter. `states_in_words` completes "the machine is …",
     `tokens_in_words` "it met …", `waits_for` "it waits for …".
     """
@@ -244,7 +245,7 @@ class Dialect:
     openers: Callable[[Mapping[str, Tool]], tuple[str, ...]] | None = None
     # what shows that a text is a call of this dialect
     proof: Effect = Effect.OPENS_VALUE | Effect.ARGUMENT | Effect.COMPLETES
-    fenced: bool = False  # where a call stands in Markdown makes a difference
+    fenced: bool = False  # where a call is in Markdown makes a difference
     spelling: Any = None  # the markers, where the table is a grammar's that several dialects share
     ids: Literal["generated", "upstream"] = "generated"
     own_json: bool = False  # arguments are JSON as the model wrote it
@@ -252,7 +253,7 @@ class Dialect:
     writer: Writer | None = None
     template: str | None = None  # the prompt that explains the tools, for Jinja
     taught_by: tuple[str | Callable[[str], bool], ...] = ()  # what shows that a prompt explains this dialect
-    tags_are_names: bool = False  # tools and parameters are tags, so that their names can collide
+    tags_are_names: bool = False  # tools and parameters are tags, so their names can collide
     names_taken: Callable[[str], str] = lambda name: ""  # why a tool cannot be called so, in words
     # what helps a person
     leak_marks: tuple[LeakMark, ...] = ()
@@ -380,7 +381,7 @@ class Call(Protocol):
 
 
 class Machine:
-    """Feed it a channel's text in any pieces; what the client gets stands in `out`.
+    """Feed it a channel's text in any pieces; what the client gets is in `out`.
 
     Offsets count characters of the channel. `pos` is after the token that is being worked on,
     `prev` the character before it (a newline at the start of the answer and after a call, so
@@ -410,11 +411,11 @@ class Machine:
         self.examples = True  # nested examples are honoured
         self._memories: dict[Callable[[], Memory], Memory] = {}
         self.memory = self._remembered(dialect)
-        self.in_thought = False  # what comes now is a thought, where somebody looks for these
-        self.line = True  # the token that is being decided stands at the start of a line
+        self.in_thought = False  # what comes now is a thought, if thoughts are looked for
+        self.line = True  # the token that is being decided is at the start of a line
         self._again: tuple[int, str] | None = None
         self._rest = ""
-        self._at = 0  # in the text that is being read: up to here it has been understood
+        self._at = 0  # in the text that is being read: processed up to here
         self.prev = "\n"
         self.pos = 0
         self.received = 0
@@ -443,13 +444,13 @@ class Machine:
 
     @property
     def notices(self) -> Notices | None:
-        """Where text goes on as it comes and nothing is held back: what tells a text that it must read. None
-        where it must read any text."""
+        """While text passes straight through: the test for text that must be lexed. None: all text must
+        be."""
         flows = self._loop is prose and not self._rest and self.call is None and self.prose.flows
         return self._starts if flows else None
 
     def passed_on(self, text: str) -> None:
-        """Text that it need not read, with no whitespace at its end, went on without it."""
+        """Text without whitespace at its end was passed on without being lexed."""
         self.received += len(text)
         self.pos += len(text)
         self.prev = text[-1]
@@ -495,7 +496,7 @@ class Machine:
 
     @property
     def held(self) -> int:
-        """Characters that came and have no fate yet."""
+        """Characters that came and are undecided."""
         return self.received - self.settled - self.prose.settled
 
     # -- what the dialects' guards and actions call
@@ -514,7 +515,7 @@ class Machine:
         self.prose.text(self.pos - len(text), text, thought=True)
 
     def again(self, start: int, text: str) -> None:
-        """At the end of the answer: go back to `start` and read `text` once more, from the rule's next
+        """At the end of the answer: go back to `start` and read `text` again, from the rule's next
         state.
         """
         self._again = (start, text)
@@ -553,7 +554,7 @@ class Machine:
                 pos += self._take(token, text[pos:end], name)
 
     def _next(self, text: str, pos: int) -> tuple[int, int, StrEnum | None, str]:
-        """Where the next token that matters starts and ends, and what it is; None if that is undecided."""
+        """Start, end and kind of the next token that matters; None if that is undecided."""
         dialect, lexicon = self.dialect, self._lexicon
         self._at = pos
         start = lexicon.find(text, pos)
@@ -579,7 +580,7 @@ class Machine:
         return match is not None and self.dialect.read(match)[1] in self.choice.tools
 
     def _is_plain(self, token: StrEnum, name: str, line: bool) -> bool:
-        """The token does nothing else than the text around it."""
+        """The token does nothing that the text around it does not do."""
         rules = self._rules[token]
         if len(rules) > 1:
             self.line = line
@@ -595,8 +596,8 @@ class Machine:
     def _take(self, token: StrEnum, text: str, name: str) -> int:
         """One step, unless it makes the open call too long; returns how many characters it took.
 
-        A call ends at the very byte where it gets too long, so that this, too, is the same for
-        every cut.
+        A call ends at the very byte where it gets too long, so that this, too, does not depend on how the
+        text is cut.
         """
         call = self.call
         size = len(text)
@@ -615,7 +616,7 @@ class Machine:
         return size
 
     def _overflow(self, token: StrEnum, text: str) -> None:
-        """The open call is too long: out of any state to the first one. `text` is the last that it has."""
+        """The open call is too long: go back to the first state. `text` is its last text."""
         state, call = self.state, self.call
         assert call is not None
         if text:
@@ -688,12 +689,12 @@ class Machine:
 
     @property
     def is_busy(self) -> bool:
-        """A call is open, or what may be the beginning of a token is held back."""
+        """A call is open, or the possible beginning of a token is held back."""
         return self.call is not None or bool(self._rest)
 
     @property
     def skips_thoughts(self) -> bool:
-        """Thoughts that are recognised as such are not to be read."""
+        """Recognised thoughts are not to be lexed."""
         return True
 
     def become(self, dialect: Dialect, state: StrEnum | None = None) -> None:
@@ -726,7 +727,7 @@ class Machine:
         self.found("text-after-call", start, end, count=end - start)
 
     def close(self) -> None:
-        """Nothing more is fed: its prose, which reports to it, is let go."""
+        """Nothing more is fed: drop its prose, which refers back to it."""
         del self.prose
 
     def clone(self, choice: Host) -> Machine:
@@ -803,25 +804,25 @@ def ignore(m: Machine, text: str, name: str) -> None:
 
 
 def swallow(m: Machine, text: str, name: str) -> None:
-    """Markup between calls and after them, with the whitespace that stands there."""
+    """Markup between calls and after them, with the whitespace there."""
     m.settled += len(text)
     m.prose.call(m.pos)
     m.prev = "\n"
 
 
 def close_marker(m: Machine, text: str, name: str) -> None:
-    """The end of what stands around calls."""
+    """The end of the markers around calls."""
     m.wrapped = False
     swallow(m, text, name)
 
 
 def drop_token(m: Machine, text: str, name: str) -> None:
-    """A special token where none belongs: it is not text, and it is told."""
+    """A misplaced special token: it is not text, and it is reported."""
     m.found("stray-token", m.pos - len(text), m.pos, token=text)
     m.settled += len(text)
 
 
 def text_after(m: Machine, text: str, name: str) -> None:
-    """Whatever stood around calls has ended without its marker."""
+    """The markers around calls were not closed."""
     m.wrapped = False
     m.say(text)

@@ -16,9 +16,9 @@ _NAME_GROUP = "(?P<name>"
 
 
 class Part(NamedTuple):
-    """A pattern, the pattern of its true beginnings, and the characters that it may begin with.
+    """A pattern, the pattern of its proper prefixes, and the characters that it may begin with.
 
-    Where every beginning is a whole one as well (whitespace, a name), there is none to be told of.
+    If every prefix is itself a complete match (whitespace, a name), none is reported.
     """
 
     whole: str
@@ -30,7 +30,7 @@ SPACE = Part(GAP)
 
 
 def word(*texts: str) -> Part:
-    """One of these texts, the longer one where one begins with the other."""
+    """One of these texts; the longer one if one is a prefix of the other."""
     ordered = sorted(texts, key=len, reverse=True)
     begun = [_beginnings(text) for text in ordered if len(text) > 1]
     firsts = "".join(dict.fromkeys(re.escape(text[0]) for text in ordered))
@@ -68,14 +68,14 @@ def maybe(part: Part) -> Part:
 
 
 def some(text: str, most: int = 3) -> Part:
-    """The same text up to so many times, with whitespace between: models double markers."""
+    """The same text up to this many times, with whitespace between: models double markers."""
     one = word(text)
     whole = f"{one.whole}(?:{GAP}{one.whole}){{0,{most - 1}}}+"
     return Part(whole, f"(?:{one.whole}{GAP}){{0,{most - 1}}}{one.begun}", one.firsts)
 
 
 class Marker(NamedTuple):
-    """A marker of a dialect: its parts, how it is shown to people, and what of that stands after its name."""
+    """A marker of a dialect: its parts, how it is shown to people, and what of that follows its name."""
 
     parts: tuple[Part, ...]
     shown: str
@@ -86,14 +86,14 @@ class Marker(NamedTuple):
         return joined(*self.parts)
 
     def around_name(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
-        """What stands before the name, whole; and what may have come after it, so far."""
+        """The whole text before the name, and what may follow it so far."""
         at = next(number for number, part in enumerate(self.parts) if _NAME_GROUP in part.whole)
         before, after = joined(*self.parts[:at]), joined(*self.parts[at + 1 :])
         return re.compile(before.whole), re.compile(begun_pattern(after, or_nothing=True))
 
 
 def marker(*parts: Part | str, shown: str = "") -> Marker:
-    """A marker of texts and other parts. Unless told, it is shown as its texts with "name" between them."""
+    """A marker of texts and other parts. By default it is shown as its texts with "name" between them."""
     texts = [part if isinstance(part, str) else "name" if _NAME_GROUP in part.whole else "" for part in parts]
     each = tuple(part if isinstance(part, Part) else word(part) for part in parts)
     at = next((number for number, part in enumerate(each) if _NAME_GROUP in part.whole), len(each))
@@ -122,7 +122,7 @@ def _unnamed(pattern: str) -> str:
 
 
 def _beginnings(text: str) -> str:
-    """A pattern for every true beginning: `ab(?:c)?` for `abcd`, as long as it can be."""
+    """A greedy pattern for every proper prefix: `ab(?:c)?` for `abcd`."""
     pattern = ""
     for char in reversed(text[1:-1]):
         pattern = f"(?:{re.escape(char)}{pattern})?"

@@ -1,6 +1,6 @@
 """Mending: what a broken call should have looked like, as small edits of its text with the words for them.
 
-Each dialect has a `Mender` that knows how its calls break. Its ideas are only ideas: whoever asks for
+Each dialect has a `Mender` that knows how its calls break. Its ideas are only ideas: the caller that asks for
 them reads the edited text again and keeps what really is a call then.
 """
 
@@ -57,7 +57,7 @@ def no_other_id(broken: Broken, number: int) -> Iterator[Edits]:
 
 
 def rename_first(text: str, old: str, new: str) -> Iterator[Edit]:
-    """The tool's name where it stands first."""
+    """The tool's name where it comes first."""
     first = text.find(old)
     if first >= 0:
         yield Edit(first, first + len(old), new, f"with {new} instead of {old}")
@@ -69,7 +69,7 @@ class Mender:
 
     `ideas` gives edits that may help, best first; `renamed` puts another tool's name into the call's own
     markup; `wrapped` adds the wrapper without which a call of an unknown tool does not count; `other_id`
-    gives the call of that number an id of its own. `leads` is markup that may stand before the first call.
+    gives the call of that number an id of its own. `leads` is markup that may precede the first call.
     """
 
     ideas: Callable[[Broken], Iterator[Edits]]
@@ -112,8 +112,8 @@ def put(start: int, end: int, new: str, text: str) -> Edit:
 
 
 def complete(text: str, begun: int, end: int, missing: str) -> Edits:
-    """What is missing at the end, where a marker has begun at `begun`: that one counts if it is the
-    next to come.
+    """What is missing at the end, where a marker has begun at `begun`: it is completed if it is the next one
+    due.
     """
     half = text[begun:end]
     if half and missing.startswith(half):
@@ -198,7 +198,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def _unwrapped(written: str) -> str:
-    """JSON text that stands in a JSON string."""
+    """JSON text that is inside a JSON string."""
     try:
         return str(json.loads(written, strict=False))
     except ValueError:

@@ -34,7 +34,7 @@ class OpenCall:
         raise NotImplementedError
 
     def announce(self, m: Machine, named_until: int) -> None:
-        """Tell the client that the call begins; its name stands before `named_until`."""
+        """Tell the client that the call begins; its name is before `named_until`."""
         self.begun = True
         m.prose.call(m.pos)
         admitted = m.choice.admit(m, self.name, self.id or None, self.start, named_until)
@@ -56,7 +56,7 @@ class OpenCall:
         m.call = None
 
     def tell_dropped(self, m: Machine, end: int) -> None:
-        """A call that the client does not get is named; one that was refused has been."""
+        """A call that the client does not get is named in a finding; a refused one already was."""
         if self.dropped and not m.choice.refuses(self.name):
             m.found("call-after-first", self.start, end, tool=self.name)
 
@@ -78,7 +78,7 @@ class OpenCall:
         m.restart()
 
     def flush(self, m: Machine) -> None:
-        """What was read of the arguments leaves, as far as it is certain."""
+        """Sends the arguments that were read, as far as they are certain."""
 
     def clone(self) -> OpenCall:
         raise NotImplementedError

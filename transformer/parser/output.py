@@ -18,7 +18,7 @@ class Piece(NamedTuple):
 
 
 class Begin(NamedTuple):
-    """A call begins; `start` and `end` say where its name stands."""
+    """A call begins; `start` and `end` say where its name is."""
 
     call: int
     id: str
@@ -37,7 +37,7 @@ class Arguments(NamedTuple):
 
 
 class Complete(NamedTuple):
-    """The call has all its arguments, which stand from `start` to `end`."""
+    """The call has all its arguments, which are from `start` to `end`."""
 
     call: int
     start: int
@@ -54,7 +54,7 @@ Op: TypeAlias = Piece | Begin | Arguments | Complete | Refusal
 
 
 def merged(ops: list[Op]) -> list[Op]:
-    """Neighbours joined: however many pieces a text fell into, the client gets it in one."""
+    """Neighbours joined: the client gets a text in one piece, however many it came in."""
     runs: list[list[Op]] = []
     end = -1
     for op in ops:
@@ -71,7 +71,7 @@ def merged(ops: list[Op]) -> list[Op]:
 def _continues(first: Op, end: int, op: Op) -> bool:
     if isinstance(op, Piece):
         return isinstance(first, Piece) and (op.start, op.thought) == (end, first.thought)
-    # Only what stands side by side, so that the span of the whole is that of its text.
+    # Only adjacent pieces, so that the span of the whole is that of its text.
     return (
         isinstance(op, Arguments)
         and isinstance(first, Arguments)
@@ -90,10 +90,10 @@ def _joined(run: list[Op]) -> Op:
 
 
 class Prose:
-    """Passes text on at once, but for whitespace at its end: a call may follow and swallow it.
+    """Passes text on at once, except for whitespace at its end: a call may follow and swallow it.
 
-    After a call, whitespace waits until text follows it; alone it is dropped. Where the
-    policy drops what comes after a call, everything is, and one finding names it.
+    After a call, whitespace waits until text follows it; alone it is dropped. If the policy drops what
+    follows a call, everything is dropped, and one finding names it.
     """
 
     __slots__ = ("_dropped", "_found", "_spaces", "_words", "drop", "out", "quiet", "settled")
@@ -138,7 +138,7 @@ class Prose:
         return self._dropped is None and not self._spaces
 
     def flowed(self, size: int) -> None:
-        """So much went on, without `text`."""
+        """Accounts for this much that was passed on, without `text`."""
         self.settled += size
         self.quiet = False
 
@@ -187,17 +187,17 @@ class Prose:
         return twin
 
 
-# -- where in Markdown the prose stands
+# -- where in Markdown the prose is
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)\Z")
 _LEADS = re.compile(r"\s*(?:(?:[-*+>]|\d{1,9}[.)])\s+)*\Z")
 _BACKTICKS = re.compile("`+")
-# A fence line is short; of a longer one the beginning tells all there is to know.
+# A fence line is short; the beginning of a longer one is enough.
 _LINE_KEPT = 256
 
 
 class Markdown:
-    """Follows the prose: whether it stands in a fenced block, or in code between backticks.
+    """Follows the prose: whether it is in a fenced block, or in code between backticks.
 
     Only whole lines open and close a fence, so that a cut line cannot mislead it. Code between backticks ends
     with its line.
@@ -217,7 +217,7 @@ class Markdown:
 
     @property
     def quoted(self) -> bool:
-        """What comes now stands in code between backticks."""
+        """What comes now is in code between backticks."""
         code = self._code
         if self._run:
             code = self._run if not code else 0 if code == self._run else code
@@ -225,7 +225,7 @@ class Markdown:
 
     @property
     def leads(self) -> bool:
-        """What comes now is the first on its line, but for blanks and the mark of a list."""
+        """What comes now is the first on its line, except for blanks and a list marker."""
         return len(self._line) < _LINE_KEPT and _LEADS.match(self._line) is not None
 
     def feed(self, text: str) -> None:

@@ -3,7 +3,7 @@
 The hard question of this grammar is where a value ends, because a value may contain anything, its own
 closing tag included. A closing tag ends the value only if structure follows it, so what is read after it
 waits in the call's *region* until that is decided; nothing is ever read twice. What a dialect adds is its
-tokens, its table and its few actions; the guards and actions that all of them share stand below.
+tokens, its table and its few actions; the guards and actions that all of them share are below.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def unwrapped(text: str, tool: Tool | None, wrappers: tuple[str, ...]) -> str:
 
 
 def inner_arguments(raw: str, tool: Tool | None) -> str | None:
-    """The object of this tool's parameters that the text is, perhaps written as a JSON string."""
+    """The text as an object of this tool's parameters, perhaps written as a JSON string."""
     bare = raw.strip()
     if bare.startswith('"'):
         try:
@@ -284,7 +284,7 @@ class TagCall(OpenCall):
     def before_newline(self, end: int) -> int:
         """Where a value without its closing tag ends: the newline before what follows is not part of it."""
         if not self.arguments.is_verbatim:
-            return end  # there it goes anyway
+            return end  # it is removed there anyway
         region = str(self.region)[:end]
         return end - (2 if region.endswith("\r\n") else region.endswith("\n"))
 
@@ -297,7 +297,7 @@ class TagCall(OpenCall):
         return str(self.past) + str(self.region)
 
     def open(self, m: Machine, key: str, kind: Kind = "") -> None:
-        """What was read so far is certain, and the value of `key` begins after its tag."""
+        """All text read so far is certain, and the value of `key` begins after its tag."""
         self.past.append(str(self.region))
         self.region = Text()
         self.region_start = m.pos
@@ -320,7 +320,7 @@ class TagCall(OpenCall):
     flush = stream
 
     def stream_text(self, m: Machine, text: str) -> None:
-        """The same with this text as well, which leaves alone where nothing waits before it."""
+        """The same with this text added, which leaves alone if nothing waits before it."""
         if self.unsent.size or self.ahead or self.splits or self.depth or self.pair is not None:
             self.unsent.append(text)
             self.stream(m)
@@ -346,7 +346,7 @@ class TagCall(OpenCall):
         return region[end:]
 
     def also(self, m: Machine, key: str, raw: str, start: int, kind: Kind = "") -> None:
-        """A parameter that was looked ahead into and now stands."""
+        """A parameter that was looked ahead into and is now confirmed."""
         self.given.add(key)
         self._send(m, self.arguments.open(key, kind), start)
         self._send(m, self.arguments.close(key, raw, start), start + len(raw))
@@ -374,7 +374,7 @@ class TagCall(OpenCall):
 
     @property
     def open_parts(self) -> dict[str, object]:
-        """What is open at the end of the answer, for those who want to mend the call."""
+        """What is open at the end of the answer, for mending the call."""
         closed = self.end >= 0 and str(self.region).startswith(self.closing_tag, self.end)
         return {
             "parameter": self.key,
@@ -510,7 +510,7 @@ def close_in_example(m: TagMachine, text: str, name: str) -> None:
 
 
 def remember_end(m: TagMachine, text: str, name: str) -> None:
-    """Structure follows it, still inside the example: the end after all, should no other come."""
+    """Structure follows it, still inside the example: the end after all, if no other comes."""
     call = m.call
     if call.pair is None and call.end >= 0:
         call.pair = call.end

@@ -1,7 +1,8 @@
 """The grammar of wrapped calls: WRAPPER CALL PARAMETER value /PARAMETER … /CALL /WRAPPER, each of them a tag.
 
 Qwen3-Coder, GLM, MiniMax, DeepSeek and others write the same thing with other markers. A dialect of this grammar
-is a `Spelling`; the states, the tokens and the table are these, without what the spelling has no markers for.
+is a `Spelling`; the states, the tokens and the table are these, except those for which the spelling has no
+markers.
 """
 
 from __future__ import annotations
@@ -162,7 +163,7 @@ def begin_wrapper(m: TagMachine, text: str, name: str) -> None:
 
 
 def begin_call(m: TagMachine, text: str, name: str) -> None:
-    """The call takes in its wrapper, if there was one."""
+    """The call includes its wrapper, if there was one."""
     wrapper: TagCall | None = m.call
     spelling = spelling_of(m)
     call_closer, closer = spelling.closing_tags(text)
@@ -214,7 +215,7 @@ def next_parameter(m: TagMachine, text: str, name: str) -> None:
 
 
 def mend_parameter(m: TagMachine, text: str, name: str) -> None:
-    """A part of its tag is missing or doubled, but which one is meant is clear."""
+    """A part of its tag is missing or doubled, but the parameter is clear."""
     _tell_mended(m, text, name)
     next_parameter(m, text, name)
 
@@ -263,7 +264,7 @@ def other_end(m: TagMachine, text: str, name: str) -> None:
 
 
 def inline_parameter(m: TagMachine, text: str, name: str) -> None:
-    """`<parameter=key=value</parameter>`: the value stands where the tag should have ended."""
+    """`<parameter=key=value</parameter>`: the value is where the tag should have ended."""
     call = m.call
     closer = call.closing_tag
     if call.key:
@@ -281,7 +282,7 @@ def inline_parameter(m: TagMachine, text: str, name: str) -> None:
 
 
 def _tell_unclosed(m: TagMachine) -> None:
-    """The open value lacks its closing tag; those before it in the region are told of when they end."""
+    """The open value lacks its closing tag; those before it in the region are reported when they end."""
     call = m.call
     key, begin = (call.splits[-1].key, call.splits[-1].begin) if call.splits else (call.key, 0)
     tell_repaired(m, key, call.region_start + begin, call.region_start + call.end)
@@ -340,7 +341,7 @@ def complete_broken_json(m: TagMachine, text: str, name: str) -> None:
 
 
 def close_json(m: TagMachine, text: str, name: str) -> None:
-    """The end of the JSON object is missing, and clear."""
+    """The end of the JSON object is missing, but clear."""
     call = m.call
     missing = missing_end(str(call.region))
     assert missing is not None
@@ -528,7 +529,7 @@ def _blocks(spelling: Spelling) -> dict[StrEnum, tuple[Block, Rule | None]]:
                 T.CLOSE_WRAPPER: [
                     Rule(S.JSON, E.ARGUMENT, more_json, "a string may contain anything", in_string),
                     Rule(S.AFTER, _REPAIRED, end_json_at_wrapper, "the call's closing tag is missing", is_whole),
-                    # Not the rule for all others: what is decided here depends on the text before it.
+                    # Not the default rule: this decision depends on the text before it.
                     Rule(S.JSON, E.ARGUMENT, more_json, "the JSON text is not over"),
                 ],
                 T.END: [

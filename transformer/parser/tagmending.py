@@ -153,7 +153,7 @@ class TagMending:
             )
 
     def repaired_parameter(self, broken: Broken) -> Iterator[Edits]:
-        """A closing tag was read where there is none."""
+        """Adds a closing tag that the parser assumed."""
         text, (start, place) = broken.text, (broken.finding.span.start, broken.finding.span.end)
         opening = list(self.parameter.finditer(text, 0, start))
         if not opening or opening[-1].end() != start:
@@ -168,7 +168,7 @@ class TagMending:
         yield (put(start, end, broken.finding.values["wanted"], broken.text),)
 
     def repaired_call(self, broken: Broken) -> Iterator[Edits]:
-        """The call's closing tag was read where there is none."""
+        """Adds the call's closing tag, which the parser assumed."""
         text, place, wrapper = broken.text, broken.finding.span.end, self.wrapper_closer
         call = self.call_closer(self.tool_name(text))
         if wrapper and text.endswith(wrapper, 0, place):

@@ -60,10 +60,10 @@ def untyped(tag: str) -> Kind:
 
 @dataclass(frozen=True)
 class Spelling:
-    """The markers of a dialect of this grammar, and how it reads what stands between them.
+    """The markers of a dialect of this grammar, and how it reads the text between them.
 
     A call counts without its wrapper if its tool was offered; with `bare`, any call does. With `quoted`,
-    names may stand in quotation marks, which are not part of them. `irregular` is a parameter's tag of which
+    names may be in quotation marks, which are not part of them. `irregular` is a parameter's tag of which
     a part is missing or doubled, `rest` one whose beginning is missing altogether, `inline` one with its
     value inside; `regular` writes a tag as it should be. With `on_one_line`, parameters follow each other
     without a newline, so that a missing closing tag shows in the middle of a line. With `json`, a call may
@@ -113,7 +113,7 @@ class Spelling:
         return tuple(token for token in Token if token in self.markers or token in _ALWAYS)
 
     def lexicon(self, state: StrEnum) -> Lexicon:
-        """Only between parameters may one begin in the middle, or JSON stand."""
+        """Only between parameters may a tag's beginning be missing, or may JSON occur."""
         left_out = _BETWEEN.get(state, (T.REST, T.JSON))
         parts = {token: part for token, part in self.markers.items() if token not in left_out}
         firsts = "".join(dict.fromkeys("".join(part.firsts for part in parts.values())))

@@ -24,7 +24,7 @@ ReadsBack: TypeAlias = Callable[[str, Mapping[str, Tool], str, Any, str | None],
 
 
 def packaged_template(*files: str, package: str = "transformer.dialects") -> str:
-    """The prompt template that stands beside the dialects of a package; several files are one template.
+    """The prompt template beside the dialects of a package; several files are one template.
 
     Read once, while the package is imported, by the same loader that reads its code: from here on a
     template is a constant like any other, and a call does no I/O.
@@ -50,7 +50,7 @@ class Writer:
     """
 
     call: Callable[[str, str, Mapping[str, Tool], str | None, ReadsBack], tuple[str, list[Finding]]]
-    calls: Callable[[Sequence[str]], str]  # all the calls of a message, whatever stands around them
+    calls: Callable[[Sequence[str]], str]  # all the calls of a message, with whatever surrounds them
     gap: str  # between the message's text and its calls
     ids: IdForm | None = None
     tags: TagSyntax | None = None  # where parameters are tags
@@ -97,20 +97,20 @@ class TagSyntax:
     """What the dialects whose parameters are tags do not share."""
 
     dialect: str
-    name: re.Pattern[str]  # what can stand in a tag
+    name: re.Pattern[str]  # what can be in a tag
     marks: re.Pattern[str]  # what may end a value
     parameter: Callable[[str, str], str]
     call: Callable[[str, Sequence[str]], str]
-    on_one_line: bool  # a short string stands directly between its tags
+    on_one_line: bool  # a short string is written directly between its tags
     reading: Reading = field(default_factory=Reading)
     nested: bool = False  # lists and objects are nested tags wherever those read back as what they are
     # Where the tag itself says that its value is not a string.
     json_parameter: Callable[[str, str], str] | None = None
-    wrap: Callable[[str], str] = str  # what stands around all calls of a message
+    wrap: Callable[[str], str] = str  # what surrounds all calls of a message
 
 
 def tag_writer(syntax: TagSyntax, between: str) -> Writer:
-    """The writer of a dialect whose parameters are tags; `between` stands between two calls."""
+    """The writer of a dialect whose parameters are tags; `between` is put between two calls."""
     return Writer(
         lambda name, arguments, tools, id, reads_back: _compose(syntax, name, arguments, tools, reads_back),
         lambda calls: syntax.wrap(between.join(calls)),
@@ -137,7 +137,7 @@ def _compose(
     text = _write(syntax, name, found, texts)
     if _is_plain(syntax, name, texts, tools.get(name)):
         return text, told
-    # A tool matters to the reader only where its name stands in the text; the others would only cost time.
+    # A tool matters to the reader only if its name is in the text; the others would only cost time.
     near = {other: tool for other, tool in tools.items() if other in text}
     for attempt in (text, _write(syntax, name, found, _escaped(found, texts))):
         if reads_back(syntax.wrap(attempt), near, name, reading, None):
@@ -163,7 +163,7 @@ def _text(member: Member, syntax: TagSyntax, tool: Tool | None) -> str:
             return tags
     if not isinstance(member.value, str):
         return member.raw
-    # Half of a surrogate pair cannot be sent to anybody; the comparison tells that it changed.
+    # Half of a surrogate pair cannot be sent; the comparison shows that it changed.
     text = _SURROGATE.sub("\ufffd", member.value)
     if syntax.reading.verbatim or (syntax.on_one_line and "\n" not in text):
         return text
@@ -195,7 +195,7 @@ def _literal(value: Any) -> str:
     if isinstance(value, list | dict):
         return (
             "[]" if value == [] else "{}" if value == {} else "\0"
-        )  # which no tag can hold: it reads otherwise
+        )  # which no tag can hold: it would read differently
     return _words(value)
 
 
@@ -210,7 +210,7 @@ def _read(syntax: TagSyntax, member: Member, text: str, tool: Tool | None) -> An
 
 
 def _is_plain(syntax: TagSyntax, name: str, texts: Mapping[str, str], tool: Tool | None) -> bool:
-    """Nothing in it can be mistaken for structure, so that it need not be read back to be sure."""
+    """Nothing in it can be mistaken for structure, so it need not be read back."""
     if tool is None or name in texts or not all(map(syntax.name.fullmatch, (name, *texts))):
         return False
     if tool.required and not texts:
@@ -221,7 +221,7 @@ def _is_plain(syntax: TagSyntax, name: str, texts: Mapping[str, str], tool: Tool
 
 
 def _escaped(found: Iterable[Member], texts: Mapping[str, str]) -> dict[str, str]:
-    """In JSON text a `<` stands only inside strings, where it can be written as an escape."""
+    """In JSON text a `<` occurs only inside strings, where it can be written as an escape."""
     containers = {member.key for member in found if isinstance(member.value, list | dict)}
     return {key: text.replace("<", "\\u003c") if key in containers else text for key, text in texts.items()}
 

@@ -38,7 +38,7 @@ def _remembered(dialect: Dialect, key: bytes, sent: bool) -> tuple[Finding, ...]
 
 @lru_cache(maxsize=8)
 def system_findings(dialect: Dialect, text: str) -> tuple[Finding, ...]:
-    """A system prompt that already explains how to call tools, in another way than this dialect's.
+    """A system prompt that already explains how to call tools, in a dialect other than this one.
 
     A client sends the same one with every request of a session.
     """
@@ -111,14 +111,14 @@ def _carries(dialect: Dialect, name: str, parameter: str | None) -> bool:
         return True
     properties = {} if parameter is None else {parameter: {"type": "string"}}
     tool = Tool(name, parameters={"type": "object", "properties": properties})
-    # Beside another tool that fits as well: an only one is called whatever its name reads as.
+    # Beside another tool that fits as well: a single one is called whatever its name reads as.
     twin = Tool("t2" if name == "t1" else "t1", parameters=tool.parameters)
     arguments = json_of(dict.fromkeys(properties, "x"))
     return not _lost(writer.call(name, arguments, {name: tool, twin.name: twin}, None, reader(dialect))[1])
 
 
 def _reason(name: str) -> str:
-    """Why a name cannot stand where the dialect puts it."""
+    """Why a name cannot be used where the dialect puts it."""
     if re.search(r"\s", name):
         return "it has a blank in it"
     odd = re.search(r"[<>/]", name)

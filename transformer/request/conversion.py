@@ -132,7 +132,8 @@ def _about_messages(body: Mapping[str, Any], dialect: Dialect, offer: Offer) -> 
 def _for_template(
     body: Mapping[str, Any], tool_choice: str | None, findings: list[Finding]
 ) -> dict[str, Any]:
-    """The server's chat template renders the tools; its parser stays out, for no call is asked of it."""
+    """The server's chat template renders the tools; its parser is not used, since no calls are requested from
+    it."""
     if body.get("tool_choice") not in (None, "auto", "none", tool_choice):
         findings.append(note("tool-choice-not-sent", sent=tool_choice))
     new = {key: value for key, value in body.items() if key != "tool_choice"}

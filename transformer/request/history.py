@@ -19,7 +19,7 @@ SYSTEM_ROLES = ("system", "developer")
 RESULT_ROLES = ("tool", "function")
 
 _NO_NAME = "an earlier call"
-# Long arguments are written anew each time: 512 of them would be a lot of memory.
+# Long arguments are not cached: 512 of them would be a lot of memory.
 _MOST_REMEMBERED = 64 << 10
 _MOST_NAMED = 100  # characters of the arguments by which a result names its call
 # An id that was made here and that no model has ever seen: nothing is lost when another takes its place.
@@ -98,7 +98,7 @@ class History:
         id = call.id if form is None else self._named_id(index, call, form)
         write = _remembered if len(call.arguments) <= _MOST_REMEMBERED else _remembered.__wrapped__
         written = write(self._dialect, call.name, call.arguments, id, self._offer.key)
-        # For a tool that is not offered any more there is no schema to be true to.
+        # A tool that is not offered any more has no schema to follow.
         if call.name in self._offer.tools:
             self.findings += [moved(finding, index) for finding in written.findings]
         self._calls += 1

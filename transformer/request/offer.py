@@ -27,7 +27,7 @@ class Content(NamedTuple):
 
 
 def content_of(value: Any) -> Content:
-    """What stands in a message's `content`, whatever a client put there."""
+    """A message's `content`, whatever a client put there."""
     if value is None:
         return Content("")
     if isinstance(value, str):
@@ -60,7 +60,7 @@ def _text(part: Any) -> str | None:
     return None
 
 
-# Deeper than any schema a person writes; what lies below says nothing to a model either.
+# Deeper than any schema a person writes; deeper levels would not help a model either.
 _DEEPEST_TOOL = 60
 _MOST_NODES = 100_000
 _MOST_BITS = 14_000  # Python writes no longer integer
@@ -87,7 +87,7 @@ def remembered(key: bytes) -> Offer:
 
 
 def json_of(value: Any) -> str:
-    """JSON text of any depth, as chat templates write it; what lies too deep is left out."""
+    """JSON text of any depth, as chat templates write it; levels that are too deep are left out."""
     try:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
 
 
-# What a template may make, so that a slip in one does not fill the memory.
+# Limits on what a template may make, so that a mistake in one does not fill the memory.
 _MOST_CHARACTERS = 4 << 20
 _MOST_STEPS = 10_000
 _MOST_POWER = 64
@@ -26,7 +26,7 @@ _TOO_LONG = f"the prompt grows beyond {_MOST_CHARACTERS} characters"
 
 
 class Wording(NamedTuple):
-    """What the prompt says beside the tools: whether the model must call, and how often it may."""
+    """What the prompt says besides the tools: whether the model must call, and how often it may."""
 
     choice: str = "auto"  # auto, required or named
     chosen: str = ""
@@ -126,7 +126,7 @@ def _compiled(template: str) -> Template:
 
 @lru_cache(maxsize=1)
 def _environment() -> SandboxedEnvironment:
-    # Only here: whoever merely converts answers should not wait for Jinja2 to load.
+    # Imported only here: code that merely converts answers should not wait for Jinja2 to load.
     from jinja2 import StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -140,7 +140,7 @@ def _environment() -> SandboxedEnvironment:
     environment = Environment(
         trim_blocks=True,
         lstrip_blocks=True,
-        undefined=StrictUndefined,  # a misspelt name is a mistake to tell, not an empty line
+        undefined=StrictUndefined,  # a misspelt name is an error to report, not an empty line
         autoescape=False,  # a prompt is not HTML
     )
     environment.filters["tojson"] = json_of  # Jinja2's own escapes HTML

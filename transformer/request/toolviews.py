@@ -262,7 +262,7 @@ class ParameterView:
 class ToolView:
     """One tool. `function` is the JSON as the client sent it, `usage` an example call in the dialect.
 
-    What takes time is made when a template asks for it: most ask for little.
+    Expensive parts are made when a template asks for them: most ask for little.
     """
 
     def __init__(self, tool: Tool, function: Mapping[str, Any], dialect: Dialect) -> None:
@@ -319,7 +319,7 @@ def _lines(
 
 
 def _inner(found: tuple[Branch, ...], root: Any) -> Iterator[Mapping[str, Any]]:
-    """The objects that a value is or is a list of."""
+    """The object that a value is, or the objects of which it is a list."""
     for branch in found:
         if branch.word == "object":
             yield branch.schema

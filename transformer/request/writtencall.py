@@ -78,8 +78,8 @@ def write_call(
 ) -> str:
     """One call as a model would write it; `arguments` are an object, or its JSON text.
 
-    `tool` is the tool as it was offered and `tools` all that are offered, for the text is read in their
-    company; `id` is written where the dialect's text has ids.
+    `tool` is the tool as it was offered and `tools` all that are offered, since the text is read with all of
+    them; `id` is written where the dialect's text has ids.
     """
     return written_call(dialect, name, arguments, tool, id, tools).text
 

@@ -24,7 +24,7 @@ def find_kind(name: str | UpstreamKind) -> UpstreamKind:
 
 
 def recognised(event: object) -> UpstreamKind | None:
-    """The kind whose habits an event shows, for an upstream of which nobody has said what it speaks."""
+    """The kind whose habits an event shows, for an upstream whose kind was not configured."""
     if type(event) is not dict:
         return None
     return next((kind for kind in KINDS.values() if kind.recognises(event)), None)

@@ -18,9 +18,9 @@ from transformer.provenance import Path
 
 
 class SaidText(NamedTuple):
-    """Text of an answer: its channel, the client's fields for it, and where it stands.
+    """Text of an answer: its channel, the client's fields for it, and where it is.
 
-    `event` is None where that is the event which is being read; `first` is its first character there.
+    `event` is None if it is the event being read; `first` is its first character there.
     """
 
     channel: str
@@ -61,7 +61,7 @@ class Events:
         raise NotImplementedError
 
     def rest(self) -> Sequence[SaidText]:
-        """Nothing more comes: what was not clear by now."""
+        """Nothing more comes: the text that was undecided until now."""
         return ()
 
     @property
@@ -123,7 +123,7 @@ class Options:
 
 
 class Now(NamedTuple):
-    """What a pure function cannot know: the time in seconds, and ids that nobody else has."""
+    """What a pure function cannot know: the time in seconds, and unique ids."""
 
     seconds: float
     ids: Sequence[str] = ()
@@ -135,7 +135,7 @@ class UpstreamKind:
     name: ClassVar[str]
     relays: ClassVar[bool] = True  # its answers are a chat's: a client can have them as they came
     remembers: ClassVar[bool] = False  # upstream keeps conversations: only what is new goes up
-    retries: ClassVar[int] = 0  # how often a request is sent again where nobody says it
+    retries: ClassVar[int] = 0  # how often a request is sent again by default
     models: ClassVar[str] = "/models"  # where the list of its models is
 
     def base(self, url: str) -> str:

@@ -8,6 +8,7 @@ from transformer.upstreams.kind import UpstreamKind
 
 
 class OpenAI(UpstreamKind):
-    """Requests and events are a chat's own; the habits of single servers are read where all events are."""
+    """Requests and events are a chat's own; the quirks of individual servers are handled where all events are
+    read."""
 
     name: ClassVar[str] = "openai"

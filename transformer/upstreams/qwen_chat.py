@@ -135,7 +135,7 @@ class QwenChat(UpstreamKind):
 
 
 def _is_error(body: bytes) -> bool:
-    """A body or a first event that says: no. An answer may have any words in it."""
+    """A body or a first event that is a refusal. An answer may contain any words."""
     text = body.strip().removeprefix(b"data:").partition(b"\n")[0]
     value = parse_leniently(text).value
     return isinstance(value, dict) and (value.get("success") is False or bool(value.get("error")))
@@ -197,8 +197,8 @@ class PhaseText:
     """The texts of one phase: deltas, or each the whole text so far. The texts themselves tell which.
 
     A text that does not begin with all that came before it is a delta, and so are all others then. One that
-    does is the whole so far, unless what came before is so short that it may be chance: then it waits for
-    the next one.
+    does is the whole so far, unless the text before is so short that it may be chance: then it waits for the
+    next one.
     """
 
     __slots__ = ("_deltas", "_extended", "_repeated", "_snapshots", "_waiting", "_whole")
@@ -244,7 +244,7 @@ class PhaseText:
         return [new._replace(text=text[len(known) :], first=len(known))], not text.startswith(known)
 
     def rest(self) -> Sequence[_New]:
-        """What waits, now that nothing more comes."""
+        """The text that waits, now that nothing more comes."""
         waiting, self._waiting = self._waiting, ()
         if not waiting or not self._extended:
             return waiting

@@ -1,4 +1,4 @@
-"""Parameter text -> JSON text, guided by the tool's schema and by how a dialect reads what is in its tags."""
+"""Parameter text -> JSON text, guided by the tool's schema and by how a dialect reads its tags' content."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Value(NamedTuple):
 
 
 def convert(text: str, schema: Any, root: Any = None) -> Value:
-    """The raw text of one parameter as JSON. What does not fit its type stays a string."""
+    """The raw text of one parameter as JSON. A text that does not fit its type stays a string."""
     return _Conversion(schema if root is None else root).value(text, schema)
 
 
@@ -219,7 +219,7 @@ class Reading:
     guesses: bool = False
 
     def text(self, raw: str) -> str:
-        """The string that stands between the tags."""
+        """The string between the tags."""
         return raw if self.verbatim else trim(raw)
 
     def is_text(self, tool: Tool | None, name: str, kind: Kind = "") -> bool:

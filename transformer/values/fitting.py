@@ -13,7 +13,7 @@ from transformer.values.schema import Branch, Tool, branches, declared, required
 
 # A scalar has no closing sign, so each piece of it is a try; no call's arguments are a long scalar.
 _LONGEST_SCALAR = 256
-# Values that are looked at in one call: more is data, and its schema says the same of all of it.
+# Limit on values checked in one call: beyond it they are bulk data with one schema for all.
 _MOST_VALUES = 2000
 _DEEPEST = 8
 
@@ -59,7 +59,7 @@ class Arguments:
     def _settle(self) -> None:
         self.value, problem = parse(str(self))
         self.whole = problem is None
-        # Brackets that are balanced and yet no JSON stay so, whatever follows. A scalar may still grow.
+        # Text with balanced brackets that is not JSON never becomes JSON. A scalar may still grow.
         self._settled = self.whole or self._first in "{["
 
     @property
@@ -110,7 +110,7 @@ def misfits(tool: Tool, value: Mapping[str, Any]) -> Iterator[Misfit]:
 
 
 class _Look:
-    """At one call: what a schema allows is worked out once, and not everything is looked at."""
+    """Checks one call: what a schema allows is worked out once, and not everything is checked."""
 
     def __init__(self, root: Any) -> None:
         self._root = root
@@ -129,7 +129,7 @@ class _Look:
         fitting = [branch for branch in allowed if _is(value, branch.word)]
         if not fitting:
             return Misfit(path, word_for(value), " or ".join(dict.fromkeys(b.word for b in allowed)))
-        # Of several shapes that fit from the outside it is not clear which one is meant.
+        # If several shapes fit, it is not clear which one is meant.
         return self._inside(path, value, fitting[0].schema, levels - 1) if len(fitting) == 1 else None
 
     def _inside(self, path: str, value: Any, schema: Mapping[str, Any], levels: int) -> Misfit | None:

@@ -1,4 +1,4 @@
-"""Literals: what a text says by itself, without nested tags, as JSON text."""
+"""Literals: the value of a plain text, without nested tags, as JSON text."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _is_integral(number: re.Match[str]) -> bool:
     if not digits:
         return True
     exponent = exponent.lstrip("0")
-    # An exponent of so many digits outweighs any text that fits in memory.
+    # An exponent of this many digits outweighs any text that fits in memory.
     shift = int(exponent or "0") if len(exponent) < 20 else 10**20
     return len(digits) <= len(whole) + (-shift if sign == "-" else shift)
 
@@ -141,7 +141,7 @@ class Element(NamedTuple):
 
 
 def elements(text: str, level: int = 0) -> list[Element]:
-    """The elements `text` consists of, none if it is anything else or lies too deep."""
+    """The elements `text` consists of, none if it is anything else or is nested too deeply."""
     if level >= MOST_LEVELS:
         return []
     found: list[Element] = []
@@ -229,7 +229,7 @@ def python_or_json(text: str) -> str | None:
 
 
 def _pythonic(found: re.Match[str]) -> str:
-    """JSON's words as Python's, and line breaks that may not stand in a string as escapes."""
+    """JSON's words as Python's, and line breaks that are not allowed in a string as escapes."""
     text = found[0]
     if text in _WORDS or text[:3] in ('"""', "'''"):
         return _WORDS.get(text, text)

@@ -47,7 +47,7 @@ class Tool:
         properties: dict[str, Any] = {}
         for schema in objects:
             properties = _both(properties, declared(schema))
-        # Of several shapes only what all of them ask for is required.
+        # With several shapes, only what all of them require is required.
         first, *others = [required(schema) for schema in objects] or [()]
         always = tuple(name for name in first if all(name in other for other in others))
         object.__setattr__(self, "properties", properties)
@@ -61,7 +61,7 @@ class Tool:
         return name in self.properties
 
     def repeats(self, name: str) -> bool:
-        """May be given several times: an array. What may also be a string is one text."""
+        """May be given several times: an array. A parameter that may also be a string is one text."""
         words = self._words(name)
         return "array" in words and "string" not in words
 
@@ -83,7 +83,8 @@ class Tool:
 
 
 def offered(tools: Iterable[Any] | None) -> dict[str, Tool]:
-    """The tools of a request by name. What is not a tool is skipped; of two namesakes the first counts.
+    """The tools of a request by name. Entries that are not tools are skipped; of two with the same name the
+    first counts.
 
     Each request of a session offers the same ones, so they are read once.
     """
@@ -186,7 +187,8 @@ class _Reading:
 
     def branches(self) -> Iterator[Branch]:
         words = tuple(_implied(self.keywords)) if self.words is None else self.words
-        # An alternative that only leads back to itself allows nothing new; other silence is a string.
+        # An alternative that only leads back to itself allows nothing new; any other without a type is a
+        # string.
         if not words and self.words is None and not self.circular:
             words = ("string",)
         if words and self.keywords.get("nullable") and "null" not in words:
@@ -195,7 +197,7 @@ class _Reading:
 
 
 def _merge(keywords: dict[str, Any], part: Mapping[str, Any]) -> None:
-    """Add the keywords of `part`. Where two parts disagree the outer one stands."""
+    """Add the keywords of `part`. Where two parts disagree the outer one wins."""
     for key, value in part.items():
         if key == "properties":
             keywords[key] = _both(declared(keywords), declared(part))

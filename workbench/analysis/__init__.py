@@ -1,4 +1,4 @@
-"""Analysis: what is to be said about exchanges.
+"""Analysis: what there is to say about exchanges.
 
 verdict    one sentence about an exchange, and the row that proves it
 advice     what a person can do about a finding
@@ -6,5 +6,5 @@ explain    a row or a byte of a replay in words, with what would have made it a 
 variants   an exchange with something about it changed
 result     a tool's, beside the call of a conversation that it came back for
 filter     which exchanges a list shows
-appraisal  what is to be said of something that can be replayed, once it has been played
+appraisal  the verdict and key figures of something replayable, once it has been played
 """

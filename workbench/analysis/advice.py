@@ -110,7 +110,7 @@ ADVICE: Mapping[str, str] = {
         "A server that forces this format cannot write a call. Leave response_format out of requests that "
         "offer tools, or let the workbench drop it for this upstream."
     ),
-    "thought-split": "Nothing needs to be done: the policy reasoning = split wants it so.",
+    "thought-split": "Nothing needs to be done: the policy has reasoning = split.",
     "dialect-chosen": (
         "Nothing needs to be done. Set the dialect for this upstream if the choice is always the same: then "
         "nothing has to be recognised."
@@ -123,9 +123,7 @@ ADVICE: Mapping[str, str] = {
     "unknown-event": (
         "Nothing needs to be done. It is a notice that only this server's own client understands."
     ),
-    "invalid-utf8": (
-        "Upstream sends another encoding, or cuts a character. An update of the server is the cure."
-    ),
+    "invalid-utf8": ("Upstream sends another encoding, or cuts a character. Update the server."),
     "number-too-long": (
         "The server writes numbers that no client reads. The text of the answer is whole; report it to the "
         "server's makers with this tape."
@@ -134,9 +132,7 @@ ADVICE: Mapping[str, str] = {
         "The server sends objects deeper than any client reads. The text of the answer is whole; report it "
         "to the server's makers with this tape."
     ),
-    "lone-surrogate": (
-        "The server cut a character (often an emoji) in two. An update of the server is the cure."
-    ),
+    "lone-surrogate": ("The server cut a character (often an emoji) in two. Update the server."),
     "not-sse": "Check the upstream's url: this may be a web page, or another API than chat completions.",
     "candidate-dropped": (
         "Nothing needs to be done. Upstream offers two answers to choose from; a client can have one."
@@ -158,7 +154,7 @@ ADVICE: Mapping[str, str] = {
     "answer-held": "Nothing needs to be done. H shows what is held, b the breakpoints.",
     "answer-released": "Nothing needs to be done.",
     "answer-edited": "What the client got is not what the model said; the tape has both.",
-    "answer-dropped": "Nothing needs to be done: somebody wanted it so. The tape has what the model said.",
+    "answer-dropped": "Nothing needs to be done: a user dropped it. The tape has what the model said.",
     "part-not-sent": "Images and files cannot be sent to this kind of upstream; describe them in words.",
     "event-after-end": "Nothing needs to be done. The answer was over already.",
     "upstream-error": (

@@ -1,6 +1,4 @@
-"""What is to be said of something that can be replayed. It is played, a little at a time so that nobody
-waits.
-"""
+"""The verdict and key figures of something replayable, which is played a little at a time."""
 
 from __future__ import annotations
 
@@ -50,7 +48,7 @@ _REST = 0.001  # in which a key can be drawn
 
 
 class Appraiser:
-    """Plays everything that is small once, what can be seen first."""
+    """Plays everything small once, visible items first."""
 
     def __init__(self, replayables: Sequence[Replayable], in_sight: Callable[[], Iterable[int]]) -> None:
         self._replayables = replayables
@@ -75,7 +73,7 @@ class Appraiser:
 
     async def _play(self, replayable: Replayable) -> None:
         source = replayable.open()
-        while source.advance(_SLICE) and source.behind:
+        while source.advance(_SLICE) and source.has_more:
             await asyncio.sleep(_REST)
         replayable.appraisal = appraise(replayable, source)
 

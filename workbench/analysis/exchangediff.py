@@ -2,7 +2,7 @@
 the client got, line by line, and where they first differ.
 
 Rows that say more of the same (text after text in one state) are one line here: two answers are cut into
-other pieces even where they say the same.
+different pieces even where they say the same.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Kind: TypeAlias = Literal["same", "changed", "removed", "added"]
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """A line of each side; None where there is none."""
+    """A line of each side; None if that side has none."""
 
     kind: Kind
     left: str | None
@@ -54,7 +54,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeDifference:
-    """Of two exchanges; `verdicts` are what is to be said of each."""
+    """The comparison of two exchanges; `verdicts` has the verdict on each."""
 
     verdicts: tuple[Verdict, Verdict]
     sections: tuple[Section, ...]
@@ -79,7 +79,7 @@ class ExchangeDifference:
 
 
 def compare(left: Player, right: Player) -> ExchangeDifference:
-    """Of two players that have played all of their tapes."""
+    """Compares two players that have played all of their tapes."""
     parts: Sequence[tuple[str, Callable[[Player], Iterable[str]]]] = (
         ("prompt", _prompt),
         ("message", _message),
@@ -93,7 +93,7 @@ def compare(left: Player, right: Player) -> ExchangeDifference:
 
 
 def align(left: Sequence[str], right: Sequence[str]) -> Iterator[Aligned]:
-    """Lines beside each other, in a time near their number."""
+    """Lines beside each other, in nearly linear time."""
     numbers: dict[Any, int] = {}
     at = to = 0
     for gap in gaps(numbered(left, numbers), numbered(right, numbers)):
@@ -103,11 +103,11 @@ def align(left: Sequence[str], right: Sequence[str]) -> Iterator[Aligned]:
     yield from (Aligned("same", one, other) for one, other in zip(left[at:], right[to:], strict=True))
 
 
-_MOST = 250_000  # pairs of lines that are looked at; where there are more, lines are paired in their order
+_MOST = 250_000  # pairs of lines that are compared; if there are more, lines are paired in their order
 
 
 def _replaced(left: Sequence[str], right: Sequence[str]) -> Iterator[Aligned]:
-    """Lines that say much the same stand beside each other; all others are gone, or new."""
+    """Similar lines are put beside each other; all others are removed or new."""
     at = to = 0
     for one, other in _pairs(left, right):
         yield from (Aligned("removed", line, None) for line in left[at:one])

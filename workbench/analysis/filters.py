@@ -76,7 +76,7 @@ HAS_ON_TAPE: Mapping[str, TapeTest] = {
 MOMENTS = ("since", "before")
 ON_TAPE = ("text", "asked")
 KEYS = (*TEXTS, "has", "status", *ON_TAPE, *MOMENTS)
-# Where every right value is known, a wrong one is told.
+# Keys whose values are all known: a wrong one is reported.
 VALUES: Mapping[str, tuple[str, ...]] = {
     "verdict": tuple(Kind),
     "finding": (*CATALOGUE, *OBSERVED),
@@ -98,7 +98,7 @@ def like(value: str) -> Callable[[str], bool]:
     if wanted.startswith("=") and len(wanted) > 1:
         return lambda text: text.casefold() == wanted[1:]
     if "*" in wanted or "?" in wanted:
-        # A bracket is what it is: nobody types sets of characters here, but models have names with brackets.
+        # Brackets are literal: sets of characters are not needed here, but models have names with brackets.
         whole = re.compile(translate(wanted.replace("[", "[[]")))
         return lambda text: whole.match(text.casefold()) is not None
     return lambda text: wanted in text.casefold()
@@ -178,7 +178,7 @@ def fits_exchange(wanted: Filter, row: Row, library: Path) -> bool:
             return False
         try:
             tape = read_tape(library / row.path)
-        except (TapeError, OSError):  # a damaged tape has none of it
+        except (TapeError, OSError):  # a damaged tape does not match
             return False
         player = Player(tape.header)
         player.add(tape.lines)
@@ -187,7 +187,7 @@ def fits_exchange(wanted: Filter, row: Row, library: Path) -> bool:
 
 
 def parse(text: str, now: float | None = None) -> Filter:
-    """The filter that a text stands for. `now` is what `since:2h` counts from."""
+    """The filter that a text means. `now` is what `since:2h` counts from."""
     terms, at = [], 0
     now = time.time() if now is None else now
     while at < len(text):

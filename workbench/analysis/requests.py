@@ -45,7 +45,7 @@ def tool_costs(tools: Any, dialect: str, inject: bool, template: str | None) -> 
 
 
 def _added(tools: Mapping[str, Any], dialect: str, template: str | None) -> dict[str, int]:
-    """How much longer each tool makes the prompt. A neighbour stands beside it: a list has its commas."""
+    """How much longer each tool makes the prompt. Measured beside another tool: a list has its commas."""
     entries = list(tools.values())
     lists: list[list[Any]] = []
     for at, entry in enumerate(entries):

@@ -20,10 +20,10 @@ from workbench.tape.recipe import chat_request
 class Trouble(StrEnum):
     """What is wrong with a link."""
 
-    ERROR = "error"  # the result looks like one
+    ERROR = "error"  # the result looks like an error
     MISSING = "missing"  # a later request has the call, or should have it, and no result
     TWICE = "twice"  # one request has more than one result for it
-    ARGUMENTS = "arguments"  # they are not a JSON object
+    ARGUMENTS = "arguments"  # the arguments are not a JSON object
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Link:
     troubles: tuple[Trouble, ...] = ()
 
 
-# An error says so in its first words, or in an exit code at its end; in between stands somebody's file.
+# An error says so in its first words, or in an exit code at its end; in between may be a file's text.
 _HEAD, _TAIL = 300, 200
 _ERROR_HEAD = re.compile(
     r"""\s*[\[<(*>"']{0,4}\s*(?:
@@ -87,7 +87,7 @@ def turn_of(player: Player, exchange: str | None = None) -> Turn:
 
 
 def words_before(turn: Turn) -> list[str]:
-    """What the user said that the model has not answered before: the words after its last message."""
+    """The user's words that the model has not answered before: those after its last message."""
     request = turn.request if isinstance(turn.request, Mapping) else {}
     messages = request.get("messages")
     words: list[str] = []
@@ -193,7 +193,7 @@ def looks_like_error(text: str) -> bool:
 
 
 def _json_error(text: str) -> bool | None:
-    """What a result that is a JSON object says of itself; None if it is not one, or says nothing."""
+    """Whether a JSON object reports an error; None if the result is not one, or says nothing about it."""
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:

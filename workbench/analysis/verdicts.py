@@ -1,4 +1,4 @@
-"""Verdicts: what is to be said of an exchange, and the row that proves it.
+"""Verdicts: one sentence about an exchange, and the row that proves it.
 
 The transformer says what it met on the way (its findings); the review looks at the whole answer and says what
 only that shows. Both, with the state of the exchange, are the facts from which `verdict` makes one sentence:
@@ -29,7 +29,7 @@ _FAILED = "transformer-failed"
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """An index row has all of them but `said`: the sentences of the findings, by code."""
+    """An index row has all of them except `said`: the sentences of the findings, by code."""
 
     state: str = "running"
     status: int | None = None
@@ -47,7 +47,7 @@ class Facts:
 
     @property
     def converts(self) -> bool:
-        """Whether the dialect makes calls of text; one that is not known here is taken to."""
+        """Whether the dialect converts text to calls; an unknown one is assumed to."""
         dialect = loaded_dialect(self.dialect or "")
         return dialect is None or dialect.converts
 
@@ -70,7 +70,8 @@ def facts_of_row(row: Row) -> Facts:
 def facts_of_player(
     player: Player, *, live: bool = True, seen: tuple[Observation, ...] | None = None
 ) -> Facts:
-    """From the tape itself. `live`: somebody still writes a tape that has no end. `seen` saves a second look.
+    """From the tape itself. `live`: a tape that has no end is still being written. `seen` saves a second
+    look.
 
     Linear in the answer: while a tape grows, a few times a second is often enough.
     """
@@ -82,7 +83,7 @@ def facts_of_player(
     counts = Counter(code for code, _ in told)
     failure = player.problem if player.mode != "plain" else None
     if failure is not None or _FAILED in _object(end.get("findings")):
-        counts[_FAILED] += 1  # today, or on the day
+        counts[_FAILED] += 1  # now, or when it was recorded
     said = dict(reversed(told)) | ({_FAILED: failure} if failure else {})
     return Facts(
         _state_of(player, live),
@@ -99,7 +100,7 @@ def facts_of_player(
 
 
 def observations_of(player: Player, answer: dict[str, Any] | None = None) -> tuple[Observation, ...]:
-    """What a review says of a player's answer as far as it has come."""
+    """A review of a player's answer as far as it has come."""
     answer = player.completion if answer is None else answer
     if answer is None:
         return ()
@@ -118,7 +119,7 @@ def _status(end: Mapping[str, Any], player: Player) -> int | None:
 
 def _state_of(player: Player, live: bool) -> str:
     if player.problem is not None and player.mode == "plain":
-        return "damaged"  # as the index has it: nobody can say how this was to be converted
+        return "damaged"  # as the index has it: how this was to be converted is unknown
     if player.end is not None:
         return player.end.ended
     return "running" if live else "cut"
@@ -220,7 +221,7 @@ RULES: tuple[Rule, ...] = (
     Rule(K.FAILED, "error", "transformer-failed", "the workbench itself failed; the answer went on as text"),
     Rule(K.INCOMPLETE, "error", None, "the tape cannot be read", "{problem}", _state("damaged")),
     Rule(
-        K.RUNNING, "warning", None, "HELD: the client waits until somebody decides (H)", "",
+        K.RUNNING, "warning", None, "HELD: the client waits for a decision (H)", "",
         _is_held,
     ),
     Rule(K.REFUSED, "error", "answer-dropped", "dropped by hand while it was held: the client got an error"),
@@ -232,7 +233,7 @@ RULES: tuple[Rule, ...] = (
     Rule(K.UPSTREAM, "error", "not-sse", "upstream sent something that is not a stream of events"),
     Rule(K.UPSTREAM, "error", "empty-answer", "upstream sent no answer at all"),
     Rule(K.UPSTREAM, "error", "upstream-status", "{status}: {error}"),
-    # Tapes of before did not tell them apart; these two are the proxy's own for "there is no answer".
+    # Old tapes did not distinguish them; these two are the proxy's own codes for "there is no answer".
     Rule(
         K.UPSTREAM, "error", "upstream-fault", "{status}: {error}", "{status}: {error}",
         lambda facts: (facts.status or 0) >= 400 and facts.status not in (502, 504),
@@ -240,7 +241,7 @@ RULES: tuple[Rule, ...] = (
     Rule(K.UPSTREAM, "error", "upstream-fault", "no answer from upstream: {error}"),
     Rule(K.UPSTREAM, "error", None, "it ended with an error: {error}", "", _state("error")),
     Rule(K.UPSTREAM, "error", None, "{status}: {error}", "", lambda facts: (facts.status or 0) >= 400),
-    # Proven, while what the dialect that is set takes for a broken call of its own is only a consequence.
+    # Proven; that the configured dialect sees a broken call of its own is only a consequence.
     Rule(K.OTHER_DIALECT, "error", "other-dialect", "a call in another dialect than {dialect} stayed text"),
     Rule(
         K.TRUNCATED, "error", "truncated-call", "cut by length in the middle of a call",
@@ -332,7 +333,7 @@ RULES: tuple[Rule, ...] = (
     Rule(K.NOTHING, "info", None, "nothing special: text and no call"),
 )  # fmt: skip
 
-# Findings that are never the verdict: each is a detail, or about a request that was answered all the same.
+# Findings that are never the verdict: each is a detail, or about a request that was answered anyway.
 NOTES = frozenset(
     """
     dialect-chosen thought-split format-with-tools candidate-dropped snapshot-rewritten upstream-tool
@@ -374,7 +375,7 @@ def _details(rule: Rule, facts: Facts) -> str:
     general = _filled(rule.long or rule.short, facts)
     if not said:
         return general
-    # What the finding says is exact, what the table says is general; one that only quotes adds nothing.
+    # The finding's sentence is exact, the table's is general; one that only quotes adds nothing.
     return said if not rule.long else f"{general}: {said}"
 
 
@@ -395,7 +396,7 @@ def _filled(sentence: str, facts: Facts) -> str:
 
 
 def _line(text: str | None) -> str:
-    """A sentence of somebody else, as a part of ours."""
+    """A quoted sentence, as a part of ours."""
     return " ".join((text or "")[: 2 * _LONG].split()).removesuffix(".")
 
 
@@ -505,7 +506,7 @@ def _is_refusal(item: object) -> bool:
     return isinstance(status, int) and status >= 400
 
 
-# Where no finding is the proof; of every other kind it is the delta with which the answer is finished.
+# Kinds without a finding as proof; for every other kind it is the delta that finishes the answer.
 _PROOFS: Mapping[Kind, Callable[[Player], int | None]] = {
     Kind.CONVERTED: _first_call,
     Kind.NATIVE: _first_call,

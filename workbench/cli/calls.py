@@ -26,7 +26,7 @@ _EXCERPT = 100
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A call, and the row of the exchange in whose answer it stands."""
+    """A call, and the row of the exchange whose answer contains it."""
 
     row: Row
     link: Link

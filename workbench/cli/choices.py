@@ -1,13 +1,13 @@
 """The words that options and arguments of the command line take.
 
-They stand apart from what the commands do with them, since `--help` lists them and needs nothing else.
+They are separate from the commands' code, since `--help` lists them and needs nothing else.
 """
 
 from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-# What the lower layers mean by "nothing said" and by the kinds of a file; a test compares them.
+# As the lower layers define defaults and the kinds of a file; a test compares them.
 DEFAULT_DIALECT = "auto"
 Kind: TypeAlias = Literal["sse", "text", "tape", "json"]
 

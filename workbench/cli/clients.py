@@ -1,4 +1,4 @@
-"""What each client has to be told to use the proxy: settings to paste, and files that can be merged into."""
+"""How each client is configured to use the proxy: settings to paste, and files that can be merged into."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.recording.redaction import PLACEHOLDER
 
 TOKEN_VARIABLE = PLAIN["token"].variable
 PROVIDER = "workbench"
-# They name the variable, or their settings are made from it; the others know only their own settings.
+# Clients that name the variable, or whose settings are made from it; the others know only their own settings.
 WITH_ENVIRONMENT = frozenset(
     "opencode codex claude-code kilo openai ai-sdk langchain litellm curl aider qwen-code".split()
 )
@@ -220,7 +220,7 @@ def _form(to: Endpoint, model: str) -> str:
 
 def _for_continue(to: Endpoint) -> str:
     key = f'"${{{{ secrets.{TOKEN_VARIABLE} }}}}"' if to.token else PLACEHOLDER
-    where = f"# The token stands as {TOKEN_VARIABLE}=… in ~/.continue/.env.\n" if to.token else ""
+    where = f"# Put the token into ~/.continue/.env as {TOKEN_VARIABLE}=….\n" if to.token else ""
     entries = "".join(
         f"""\
   - name: {_quoted(model)}
@@ -269,7 +269,7 @@ class JsonClient:
     settings: Callable[[Endpoint], dict[str, Any]]
     ours: Callable[[tuple[str, ...], Any], bool]
     command: Callable[[Endpoint], str]  # to try it
-    new: str = "{}\n"  # a file that is not there yet
+    new: str = "{}\n"  # the content of a new file
 
 
 _OPENCODE_TOKEN = f"{{env:{TOKEN_VARIABLE}}}"  # OpenCode fills it in
@@ -279,7 +279,7 @@ _OUTPUT = 8192  # tokens of an answer that a small server can give
 
 
 def _opencode(to: Endpoint) -> dict[str, Any]:
-    # Without a limit OpenCode asks every server for 32,000 tokens. A context of 0 is one that nobody knows.
+    # Without a limit OpenCode asks every server for 32,000 tokens. A context of 0 means unknown.
     limit = {"context": 0, "output": to.max_tokens or _OUTPUT}
     entry = {
         "npm": "@ai-sdk/openai-compatible",
@@ -301,7 +301,7 @@ def _config_home() -> Path:
 
 
 def opencode_file() -> Path:
-    """The user's file; of several, the one that has the last word in OpenCode."""
+    """The user's file; of several, the one that takes precedence in OpenCode."""
     named = os.environ.get("OPENCODE_CONFIG")
     if named:
         return Path(named).expanduser()

@@ -29,14 +29,14 @@ _TITLES = ("Upstream", "Machine", "Client")
 
 @dataclass(slots=True)
 class _Block:
-    """What happened because of one read: rows that stand side by side."""
+    """What happened because of one read: rows that are shown side by side."""
 
     cells: tuple[list[str], list[str], list[str]] = field(default_factory=lambda: ([], [], []))
     proof: int | None = None  # the line that is to be marked
 
 
 def screen_width() -> int:
-    """What COLUMNS says, like other programs whose output goes to a file."""
+    """As COLUMNS says, like other programs whose output goes to a file."""
     text = os.environ.get("COLUMNS", "")
     return max(_NARROWEST, int(text)) if text.isdecimal() and text.isascii() and len(text) < 6 else WIDTH
 
@@ -98,7 +98,7 @@ def _cell(player: Player, item: Item) -> str:
 
 
 def _said(player: Player, read: int) -> str:
-    """What a read says; its bytes as they came, where that is nothing."""
+    """What a read says; its bytes as they came if it says nothing."""
     says = said_in(player, read)
     return _quoted("…".join(says)) if says else decoded(player.read(read)[:_LONGEST]).strip()
 
@@ -133,7 +133,7 @@ def _joined(cells: tuple[str, ...], widths: tuple[int, int, int]) -> str:
 
 
 def _fitted(text: str, width: int) -> str:
-    """Exactly so wide; what is cut off is shown to be."""
+    """Exactly this wide; a sign shows that something is cut off."""
     text = visible_line(text)
     if cell_len(text) <= width:
         return set_cell_size(text, width)

@@ -1,4 +1,4 @@
-"""`workbench compare`: two exchanges beside each other, or one with what else could have been made of it."""
+"""`workbench compare`: two exchanges beside each other, or one beside another conversion of it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def opened(name: str, wishes: Wishes) -> Player:
     if len(replayables) != 1:
         raise UserError(f"{name} is not one exchange")
     source = replayables[0].open()
-    while source.advance(_FOREVER) and source.behind:
+    while source.advance(_FOREVER) and source.has_more:
         pass
     if source.player is None:
         raise UserError(f"{name} cannot be compared: {source.problem or replayables[0].problem}")

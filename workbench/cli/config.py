@@ -24,7 +24,7 @@ _MODE = 0o644  # it names the variables of keys, and holds none
 
 
 def config(flags: Flags, as_json: bool) -> int:
-    """Print each setting with where it came from; what looks wrong goes to standard error."""
+    """Print each setting with its origin; warnings go to standard error."""
     settings = read_settings(flags)
     found = list(rows(settings))
     warnings = [*settings.warnings, *unread_variables()]
@@ -65,9 +65,9 @@ def init(upstream: str | None, dialect: str | None, force: bool) -> int:
     said = None if dialect is None else UPSTREAM["dialect"].read(dialect, "--dialect")
     file = config_file()
     if os.path.lexists(file) and not force:
-        raise UserError(f"{file} is already there; --force replaces it by a new one")
+        raise UserError(f"{file} is already there; --force replaces it with a new one")
     try:
-        # In one step: where there is no room, the old one stays, or none.
+        # In one step: if the disk is full, the old one stays, or none.
         replace_file(Path(os.path.realpath(file)), sample(url, said).encode("utf-8"), _MODE)
     except OSError as error:
         raise UserError(f"cannot write {file}: {error.strerror}") from None
@@ -122,7 +122,7 @@ def _row(name: str, key: Key, value: Any, origins: Mapping[str, str]) -> Row:
     if value is None or value in ((), {}):
         return Row(name, _plain(value), "(none)", origins[name])
     if key.secret:
-        # Of headers the names are known, of anything else not even that.
+        # The names of headers are shown, of anything else not even that.
         state = dict.fromkeys(value, "set") if isinstance(value, Mapping) else "set"
         return Row(name, state, "set" if state == "set" else f"{', '.join(state)} (set)", origins[name])
     # A body may hold a credential, too, under a name that says so.
@@ -145,7 +145,7 @@ def _plain(value: Any) -> Any:
 
 
 def unread_variables() -> Iterator[str]:
-    """A sentence for each variable whose name is probably a slip; others may belong to another program."""
+    """A sentence for each variable whose name is probably a typo; others may belong to another program."""
     known = [key.variable for key in PLAIN.values()] + [CHOSEN.variable, *_OTHERS]
     for name in sorted(os.environ):
         if name.startswith(PREFIX) and name not in known and (near := nearest(name, known, 0.8)):
@@ -167,7 +167,7 @@ _UPSTREAMS = """\
 
 
 def sample(url: str | None = None, dialect: str | None = None) -> str:
-    """The file. What is given here, a URL or a dialect, is in effect in it; all else is commented out."""
+    """The file. A URL or a dialect given here is in effect; all else is commented out."""
     return "\n".join(_blocks(url, dialect)) + "\n"
 
 

@@ -162,7 +162,7 @@ def _rewriting(to: Endpoint, client: JsonClient) -> Rewriting:
 
 
 def _codex_rewriting(to: Endpoint) -> Rewriting:
-    """A table at the end of Codex's file; nothing that stands there is touched."""
+    """A table at the end of Codex's file; its other content is not touched."""
     path = codex_file()
     before = read_if_there(path)
     table = codex_table(to)

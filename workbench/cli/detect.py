@@ -1,5 +1,5 @@
-"""`workbench detect`: which dialect an answer is written in. Every dialect reads it, and what speaks for and
-against each is told.
+"""`workbench detect`: which dialect an answer is written in. Every dialect reads it, and the evidence for and
+against each is reported.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Candidate:
 
 
 def detect(given: Input, wishes: Wishes) -> list[Candidate]:
-    """Every dialect that speaks for itself, the surest first; empty where no call is in the answer."""
+    """Every dialect with evidence for it, the surest first; empty if there is no call in the answer."""
     header = given.tape.header if given.tape is not None else {}
     model = str(header.get("model") or "")
     known = dialect_of_model(model)
@@ -58,7 +58,7 @@ def detect(given: Input, wishes: Wishes) -> list[Candidate]:
     found = [one for one in found if one.certainty]
     best = sorted(found, key=lambda one: (-one.certainty, len(one.against), -len(one.calls)))
     if len(best) > 1 and best[0].certainty == best[1].certainty == Certainty.CERTAIN:
-        # Two readings that are both good: nobody can be certain of either.
+        # Two readings that are both good: neither is certain.
         best = [replace(one, certainty=min(one.certainty, Certainty.LIKELY)) for one in best]
     return best
 
@@ -94,7 +94,7 @@ def _candidate(dialect: Dialect, given: Input, wishes: Wishes, by_name: bool, mo
 
 
 def _is_markup(dialect: Dialect, record: Record) -> bool:
-    """It shows the dialect as a call would."""
+    """It is evidence for the dialect, as a call would be."""
     return isinstance(record, Transition) and bool(record.effect & dialect.proof & Effect.MARKUP)
 
 
@@ -110,7 +110,7 @@ _MOST_AGAINST = 3
 
 
 def detect_files(files: Sequence[str], tools: str | None, kind: Kind | None, as_json: bool) -> int:
-    """Say it of each file; the exit code is 1 where one of them has no call that any dialect reads."""
+    """Print it for each file; the exit code is 1 if no dialect reads a call in one of them."""
     wishes = wishes_of(None, tools, ())
     found = {name: detect(load(None if name == "-" else name, kind), wishes) for name in files or ["-"]}
     if as_json:

@@ -13,7 +13,7 @@ from workbench.errors import UserError
 from workbench.tape.recipe import known_dialect
 
 _HEADINGS = ("state", "token", "if", "next", "rule", "effect", "why")
-# Words that Mermaid takes for its own where a state's name is expected.
+# Words that Mermaid reserves and that therefore cannot be a state's name.
 _RESERVED = {"state", "note", "end", "class", "direction", "default", "style", "hide", "scale", "as"}
 _LOOKALIKES = str.maketrans("<>:;", "‹›∶,")
 
@@ -32,7 +32,8 @@ def dialects(name: str | None, mermaid: bool) -> int:
 
 
 def table(dialect: Dialect) -> list[str]:
-    """The rules for every pair of state and token, a blank line between states; a row stands alone, for grep.
+    """The rules for every pair of state and token, a blank line between states; each row is complete, for
+    grep.
 
     Where a pair has several rules, the first one whose condition holds is the one that fires.
     """
@@ -91,7 +92,7 @@ def identifier(state: str) -> str:
 
 
 def label(text: str) -> str:
-    """Text at an arrow or in a state. Mermaid's escapes come out garbled in a label that it wraps, so what it
-    would take for markup, or for the end of the label, has a sign that looks like it.
+    """Text at an arrow or in a state. Mermaid's escapes come out garbled in a label that it wraps, so
+    characters that it would take for markup, or for the end of the label, are replaced by similar ones.
     """
     return text.translate(_LOOKALIKES)

@@ -1,4 +1,4 @@
-"""Somebody's JSON file, with comments: additions that leave everything else as it is. The difference can be
+"""A user's JSON file, with comments: additions that leave everything else as it is. The difference can be
 shown, the file is replaced in one step, and the old one is kept.
 """
 
@@ -42,7 +42,7 @@ class Node:
 
 
 def parse(text: str) -> Node:
-    """The one value that the text is. Commas may stand at the end of objects and lists, too."""
+    """The one value in the text. Trailing commas are allowed in objects and lists."""
     try:
         node = _value(text, blank_end(text, 0))
     except RecursionError:
@@ -99,7 +99,7 @@ def _list(text: str, start: int) -> Node:
 
 
 def _next(text: str, at: int, closing: str) -> int:
-    """Where the next value begins, or the closing bracket stands."""
+    """Where the next value begins, or the closing bracket is."""
     at = blank_end(text, at)
     if text[at : at + 1] == ",":
         return blank_end(text, at + 1)
@@ -119,7 +119,7 @@ _INDENT = re.compile(r"[ \t]*")
 
 
 def merge(text: str, wanted: Mapping[str, Any], ours: Callable[[KeyPath, Any], bool]) -> str:
-    """The text with all that is wanted in it. Objects are joined; another value that is already there
+    """The text with everything wanted added. Objects are merged; another value that is already there
     stays, unless `ours` says of its path and the value that it may be replaced."""
     return _merge(text, (), wanted, ours)
 
@@ -149,7 +149,7 @@ def _at(node: Node, path: KeyPath) -> Node | None:
 
 
 def _insert(text: str, root: Node, path: KeyPath, value: Any) -> str:
-    """The text with a new member, after the others of its object. That object is there."""
+    """The text with a new member, after the others of its object, which exists."""
     parent = _at(root, path[:-1])
     assert parent is not None and parent.members is not None
     newline = "\r\n" if "\r\n" in text else "\n"

@@ -1,4 +1,4 @@
-"""`workbench library`: what is recorded, as a table no wider than the terminal, and its index made anew."""
+"""`workbench library`: what is recorded, as a table no wider than the terminal, and rebuilding its index."""
 
 from __future__ import annotations
 
@@ -84,13 +84,14 @@ def _condition(where: str) -> Condition:
 
 
 def _fill_in(folder: Path) -> None:
-    """What an older version did not write into the index. One that cannot be written is shown as it is."""
+    """Adds what an older version did not write to the index. An index that cannot be written is shown as it
+    is."""
     with suppress(sqlite3.Error, OSError):
         fill_in(folder, _progress)
 
 
 def library_rebuild(library: str | None = None) -> int:
-    """Make the index anew from the tapes; the exit code is 1 when one of them cannot be read."""
+    """Rebuild the index from the tapes; the exit code is 1 when one of them cannot be read."""
     folder = library_folder(library)
     if not os.path.isdir(folder / TAPES):
         raise UserError(f"there are no tapes in {folder}; --library names another folder")
@@ -115,14 +116,14 @@ def library_folder(library: str | None) -> Path:
 
 
 def _width() -> int | None:
-    """Of the terminal; what goes into a file is not cut."""
+    """Of the terminal; output to a file is not cut."""
     if sys.stdout is None or not sys.stdout.isatty():
         return None
     return shutil.get_terminal_size().columns
 
 
 def _progress(done: int, of: int) -> None:
-    """One line that counts, only where somebody watches."""
+    """One line that counts, only on a terminal."""
     if sys.stderr is not None and sys.stderr.isatty() and (done == of or not done % 10):
         sys.stderr.write(f"\r{done} of {of} tapes read{os.linesep if done == of else ''}")
         sys.stderr.flush()
@@ -135,7 +136,7 @@ _LEAST = {
     "model": 12, "verdict": 20, "finding": 12, "dialect": 7, "status": 13, "session": 8, "chat": 8,
     "tools": 8, "asked": 16,
 }  # fmt: skip
-# What goes first where even that does not fit. Time, status and id stay: without them a row is of no use.
+# Columns left out first if even that does not fit. Time, status and id stay: without them a row is useless.
 _SPARE = (
     "path", "chat", "asked", "session", "ttfb", "chunks", "tokens", "finding", "dialect", "calls", "took",
     "tools", "model", "verdict",
@@ -167,7 +168,7 @@ def _line(said: Verdict, texts: dict[str, str], widths: dict[str, int]) -> list[
 
 
 def _widths(cells: Sequence[dict[str, str]], width: int | None) -> dict[str, int]:
-    """Columns are left out where they cannot all be; then the long ones get narrower, the longest first."""
+    """Columns that do not fit are left out; then the long ones get narrower, the longest first."""
     widths = {name: max(map(cell_len, (name, *(row[name] for row in cells)))) for name in cells[0]}
     if width is None:
         return widths
@@ -218,7 +219,7 @@ def _cells(row: Row, said: Verdict) -> dict[str, str]:
         "path": row.path,
         "id": row.id,
     }
-    # Names come from clients and from files: none of them may steer the terminal or break the table.
+    # Names come from clients and from files: none of them may control the terminal or break the table.
     return {name: visible_line(text) for name, text in texts.items()}
 
 
@@ -249,7 +250,7 @@ def _asked(row: Row) -> str:
 
 
 def _finding(row: Row) -> str:
-    """The worst one, and how many other kinds there are; before all of them, that lines are missing."""
+    """The worst one, and how many other kinds there are; missing lines come before all of them."""
     worst = [code for code in row.findings if code in CATALOGUE and CATALOGUE[code][0] == row.level]
     codes = [*worst, *row.findings]
     said = ["lost lines"] if row.lost else []

@@ -1,4 +1,4 @@
-"""The command line: commands and their options, and what each outcome's exit code is."""
+"""The command line: commands and their options, and the exit code of each outcome."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ from workbench.errors import UserError
 if TYPE_CHECKING:
     from workbench.config.settings import Flags
 
-# What a command does stands in a module of its own, which is imported when that command was chosen: `--help`
+# Each command is implemented in its own module, which is imported only when that command is run: `--help`
 # and a misspelt option are answered at once, and `library list` does not wait for the proxy or the screen.
 
-# Between two looks for garbage among the newest objects (default 700): what is imported stays, and there is
-# much of it.
+# Allocations between two collections of the youngest objects (default 700): imports create many that stay.
 _ALLOCATIONS = 20_000
 
-# What decides where the proxy listens and what it talks to; `serve` and `config` take the same.
+# Options for where the proxy listens and what it talks to; `serve` and `config` take the same.
 UpstreamOption = Annotated[
     str | None,
     typer.Option("--upstream", "-u", metavar="URL|NAME", help="The model server, or one of workbench.toml."),
@@ -67,7 +66,7 @@ ChunkOption = Annotated[
     typer.Option(
         "--chunk",
         metavar="N|bytes|lines|random:SEED",
-        help="Cut the input like this (a text: its characters); a tape has reads of its own.",
+        help="Cut the input like this (a text: its characters); a tape has its own reads.",
     ),
 ]
 
@@ -365,10 +364,10 @@ def try_command(
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Requests at a time.")] = 4,
     max_requests: Annotated[
-        int | None, typer.Option("--max-requests", metavar="N", help="Stop after so many.")
+        int | None, typer.Option("--max-requests", metavar="N", help="Stop after N requests.")
     ] = None,
     max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens-total", metavar="N", help="Stop when so many are used.")
+        int | None, typer.Option("--max-tokens-total", metavar="N", help="Stop after N tokens.")
     ] = None,
     resume: Annotated[
         str | None, typer.Option("--resume", metavar="ID|last", help="Go on with a try, or show it again.")
@@ -481,7 +480,7 @@ def init_command(
     dialect: Annotated[
         str | None, typer.Option("--dialect", "-d", help="How its models write calls.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Write a workbench.toml in which every setting is explained."""
     from workbench.cli.config import init
@@ -516,7 +515,7 @@ def connect_command(
     """Print what a client needs to use the proxy.
 
     With --write the difference is shown first and a backup is kept. The exit code is 1 when nothing was
-    written because nobody said yes.
+    written because it was not confirmed.
     """
     from workbench.cli.connect import connect
 
@@ -641,7 +640,7 @@ def library_calls_command(
 
 @library_app.command("rebuild")
 def library_rebuild_command(library: LibraryOption = None) -> None:
-    """Make the index anew from the tapes. The exit code is 1 when one of them cannot be read."""
+    """Rebuild the index from the tapes. The exit code is 1 when one of them cannot be read."""
     from workbench.cli.library import library_rebuild
 
     raise typer.Exit(library_rebuild(library))

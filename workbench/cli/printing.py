@@ -86,7 +86,7 @@ def _paint(piece: Painted, plain: bool) -> str:
 
 def write(data: bytes) -> None:
     """To standard output. A reader that has seen enough (`| head`) is not an error."""
-    if sys.stdout is None:  # closed by whoever started us
+    if sys.stdout is None:  # closed by our parent process
         return
     if sys.stdout.isatty():
         data = visible_text(data.decode("utf-8", "backslashreplace")).encode("utf-8")

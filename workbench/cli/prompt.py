@@ -47,7 +47,7 @@ def prompt(
         )
     body, header = _request(file)
     settings = read_settings()
-    # What the tape names is not a wish of the user's: a wish is imported.
+    # A dialect named by the tape was not asked for by the user: only the latter is imported.
     wanted = dialect or (None if header.get("dialect") else settings.dialect)
     recipe = make_recipe(header, Wishes(dialect=wanted, switches=read_switches(switches)))
     if template_file is None and "template" not in header:

@@ -67,7 +67,7 @@ def _piped() -> list[str]:
 
 
 def _for_screen(was_read: bool) -> bool:
-    """Whether there is a terminal. Where standard input was read, keys are to come from it again."""
+    """Whether there is a terminal. If standard input was read, keys must come from the terminal again."""
     if not was_read:
         return on_terminal()
     if sys.stdout is None or not sys.stdout.isatty():
@@ -77,7 +77,7 @@ def _for_screen(was_read: bool) -> bool:
 
 
 def take_terminal(descriptor: int = 0) -> None:
-    """The screen reads its keys from standard input: that becomes the terminal, now that a pipe is read."""
+    """The screen reads its keys from standard input: make it the terminal again after a pipe was read."""
     try:
         terminal = os.open(_TERMINAL, os.O_RDWR)
     except OSError as error:
@@ -126,7 +126,7 @@ def _print_columns(replayable: Replayable, *, headed: bool, first: bool) -> int:
 
 
 def _print_row(replayable: Replayable, width: int, folder: str) -> None:
-    """A list is not a test: what is wrong in a tape of a folder is only shown."""
+    """A list is not a test: errors in a folder's tapes are only shown."""
     if folder:
         write_painted([[Painted(visible_line(folder))]])
     _, judged = _played(replayable)

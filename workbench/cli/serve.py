@@ -26,7 +26,7 @@ from workbench.text import SIGNS, counted, json_text, say, visible_line
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
-    """What `serve` says of each exchange, and where; `file` None: on standard error."""
+    """What `serve` logs about each exchange, and where; `file` None: on standard error."""
 
     verbose: bool = False
     quiet: bool = False
@@ -43,7 +43,7 @@ def serve(
     breakpoints: Sequence[str] = (),
     workers: int = 1,
 ) -> int:
-    """Run it. What is wrong with the settings is said before anything is opened."""
+    """Run it. Errors in the settings are reported before anything is opened."""
     settings = read_settings(flags)
     for text in breakpoints:  # the settings may have named a dialect with states of its own
         parse(text)
@@ -100,7 +100,7 @@ def _needs_terminal(instead: str) -> None:
 
 # -- the log: one line for each exchange that has ended, for people or as JSON
 #
-# It is written by a thread of its own: a terminal that somebody has stopped, or a full disk, must hold up
+# It is written by a thread of its own: a terminal that was stopped, or a full disk, must hold up
 # neither an answer nor a tape.
 
 _MOST = 10_000  # exchanges that wait to be written
@@ -108,7 +108,7 @@ _CLOSE = 2.0  # seconds for the last of them
 
 
 class ExchangeLog:
-    """`put` takes the row of the index as the recorder has it: what is secret in it is masked already."""
+    """`put` takes the row of the index as the recorder has it: secrets in it are already masked."""
 
     def __init__(self, file: str | None = None, *, as_json: bool = False, verbose: bool = False) -> None:
         self._file = None if file is None else _opened(file)
@@ -127,7 +127,7 @@ class ExchangeLog:
             self._missed += 1
 
     def close(self) -> None:
-        """Write what is left, as far as that is possible soon."""
+        """Write the rest, as far as that is possible soon."""
         try:
             self._rows.put(None, timeout=_CLOSE)
         except queue.Full:
@@ -152,7 +152,7 @@ class ExchangeLog:
             self._file.write(f"{visible_line(line)}\n")
             self._file.flush()
         except OSError:
-            pass  # a full disk; the tapes say it where somebody looks
+            pass  # a full disk; the tapes report it
 
 
 def _opened(name: str) -> IO[str]:
@@ -164,7 +164,7 @@ def _opened(name: str) -> IO[str]:
 
 
 def _private(name: str, flags: int) -> int:
-    """Models, sessions and errors are nobody else's business."""
+    """Models, sessions and errors are private."""
     return os.open(name, flags, 0o600)
 
 

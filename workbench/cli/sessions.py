@@ -94,7 +94,7 @@ def _print(lines: Iterable[str]) -> None:
 
 
 def _print_table(rows: Sequence[Sequence[str]]) -> None:
-    """Names come from clients and from upstreams: none of them may steer the terminal."""
+    """Names come from clients and from upstreams: none of them may control the terminal."""
     shown = [[visible_line(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     _print("  ".join(map(str.ljust, row, widths)).rstrip() for row in shown)

@@ -45,7 +45,7 @@ def transform(
 
 
 def _unusable_calls(result: Result, recipe: Recipe) -> list[Observation]:
-    """Calls that upstream sent itself went on unchanged, so no finding tells of them."""
+    """Calls that upstream sent itself went on unchanged, so no finding reports them."""
     seen = observed(result.message, recipe.chat, recipe.dialect, recipe.policy)
     return [one for one in seen if one.call is not None and one.level == "error"]
 

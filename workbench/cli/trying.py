@@ -155,7 +155,7 @@ def _merged(expected: Expected, case: Case) -> Expected:
         return expected
     if case.expected.tool is None:
         raise UserError(
-            f"{case.name}: --expect-args needs --expect, for the tape's own answer called nothing"
+            f"{case.name}: --expect-args needs --expect, since the tape's own answer called nothing"
         )
     return Expected(case.expected.tool, expected.arguments)
 

@@ -50,7 +50,7 @@ def nearest(name: str, known: Iterable[str], cutoff: float = 0.5) -> str | None:
 
 
 def check_name(names: Iterable[str], known: Iterable[str], noun: str = "key") -> None:
-    """A key that does not exist would be ignored for ever; better say so, and which one was meant."""
+    """An unknown key would be silently ignored; report it, and which one was probably meant."""
     known = list(known)
     for name in names:
         if name not in known:
@@ -64,7 +64,7 @@ def check_name(names: Iterable[str], known: Iterable[str], noun: str = "key") ->
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-# Framing is the business of the connection; a fixed value would contradict what is really sent.
+# The connection is responsible for framing; a fixed value would contradict what is really sent.
 _FRAMING = {"connection", "content-length", "transfer-encoding"}
 
 
@@ -153,7 +153,7 @@ def _url(value: Any) -> str:
     try:
         parts = urlsplit(url)
         _ = parts.port
-    except ValueError:  # it quotes what it does not like, which may be a secret
+    except ValueError:  # it quotes the rejected text, which may be a secret
         raise Unfit("this is not a URL: its host or its port cannot be read") from None
     if "@" in parts.netloc:
         # Not repeated in the message: it would be a password in a log.
@@ -163,7 +163,7 @@ def _url(value: Any) -> str:
     if parts.query or parts.fragment:
         raise Unfit("the URL has a query or a fragment; a base URL ends with its path")
     if parts.path.rstrip("/").endswith("/chat/completions"):
-        raise Unfit("this is the URL of one endpoint; the base URL is what stands before /chat/completions")
+        raise Unfit("this is the URL of one endpoint; the base URL is the part before /chat/completions")
     return url.rstrip("/")
 
 
@@ -177,7 +177,7 @@ def _path(value: Any) -> Path:
         raise Unfit(f"{name!r}: {error}") from None
     try:
         path.lstat()
-    except OSError as error:  # what is not there yet will be made, but this never
+    except OSError as error:  # a missing file would be created, but this cannot be
         if error.errno == errno.ENAMETOOLONG:
             raise Unfit(f"a name of {len(name)} characters is too long for a file or a folder") from None
     return path
@@ -264,7 +264,7 @@ def _spoken(value: Any) -> dict[str, str]:
 
 
 def _choice(value: Any) -> str | None:
-    """What to send as tool_choice; TOML has no null, so a word says: nothing."""
+    """What to send as tool_choice; TOML has no null, so a word stands for none."""
     return None if _text(value) == "omit" else _text(value)
 
 

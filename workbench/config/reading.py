@@ -41,7 +41,7 @@ def config_file() -> Path:
 
 
 def read_toml() -> tuple[Path | None, dict[str, Any]]:
-    """The file and what is written in it; nothing, where no file was named and none is there."""
+    """The file and its content; nothing if no file was named and there is none."""
     file = config_file()
     if not os.environ.get(VARIABLE) and not file.exists():
         return None, {}
@@ -63,7 +63,7 @@ def _refuse_unknown(names: dict[str, Any], known: list[str], place: str) -> None
 
 # -- the upstreams
 
-DEFAULT = "default"  # the origin of a value that nobody has set
+DEFAULT = "default"  # the origin of a value that was not set
 MADE = "default"  # the name of an upstream that only a flag or the environment knows
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _WANTED = 'upstreams is a table of tables, such as\n  [upstreams.qwen]\n  url = "http://127.0.0.1:8000/v1"'
@@ -140,10 +140,11 @@ class Upstreams:
 
     def choose(self, wanted: str, origin: str) -> str:
         """The name of the upstream that was asked for by name, or of one made for a URL."""
-        # With these in it, it is meant as a URL, and what is refused is not repeated: it may hold a password.
+        # With these characters it is meant as a URL; a refused one is not repeated, as it may contain a
+        # password.
         if not set("/@?") & set(wanted):
             return self.known(wanted, f"{origin}: ", "; a URL begins with http:// or https://")
-        # Made anew even if the file has one of that name: its key must not go to another server.
+        # Always a new one, even if the file has one of that name: its key must not go to another server.
         self.origins = {
             key: value for key, value in self.origins.items() if not key.startswith(f"upstreams.{MADE}.")
         }
@@ -158,7 +159,7 @@ class Upstreams:
         except UnknownName as error:
             from workbench.recording.redaction import Redaction  # its expressions take a while to compile
 
-            # Somebody may have pasted a key where a name is wanted.
+            # A key may have been pasted where a name is wanted.
             raise UserError(f"{place}{Redaction().text(str(error))}{hint}") from None
         return name
 
@@ -181,7 +182,7 @@ class Upstreams:
         self.origins[f"upstreams.{name}.kind"] = origin
 
     def _settle_convert(self, name: str, values: dict[str, Any]) -> None:
-        """It is a switch of the policy with a key of its own; where both are said, the switch counts."""
+        """It is a switch of the policy with a key of its own; if both are given, the switch wins."""
         key, switch = f"upstreams.{name}.convert", f"upstreams.{name}.policy.convert"
         policy = values.get("policy", Policy())
         if policy.convert is not None:
@@ -211,7 +212,7 @@ class Upstreams:
 
 
 def _usual_dialect(kind: str) -> str | None:
-    """A server that keeps conversations has no template for tools: its models get the prompt that is ours."""
+    """A server that keeps conversations has no template for tools: its models get our prompt."""
     return EXAMPLE if find_kind(kind).remembers else None
 
 
@@ -231,7 +232,8 @@ def _fill_in(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _secrets_in(headers: Mapping[str, str]) -> tuple[str, ...]:
-    """What the headers take from the environment: it is never to be recorded, whatever they are called."""
+    """What the headers take from the environment: it must never be recorded, whatever the headers are
+    called."""
     names = dict.fromkeys(name for text in headers.values() for name in _REFERENCE.findall(text))
     return tuple(value for name in names if (value := _variable(name)))
 
@@ -288,7 +290,7 @@ def _effective(key: Key, flags: Flags, written: Mapping[str, Any], file: Path | 
 
 
 def _outside(key: Key, flags: Flags) -> _Said | None:
-    """What a flag says, or else the environment. A variable that is set to nothing says nothing."""
+    """What a flag says, or else the environment. An empty variable counts as unset."""
     if key.flag is not None and (value := getattr(flags, key.name)) is not None:
         return _Said(key.read(value, key.flag), key.flag)
     text = os.environ.get(key.variable, "").strip()

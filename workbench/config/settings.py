@@ -22,7 +22,7 @@ from workbench.errors import UserError
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """What the command line said; None and empty mean: nothing."""
+    """The options of the command line; None and empty mean: not given."""
 
     upstream: str | None = None  # a URL, or the name of a configured upstream
     dialect: str | None = None
@@ -72,7 +72,7 @@ def client_url(listen: str, port: int) -> str:
 
 
 def default_library() -> Path:
-    """Where tapes are kept when nobody says otherwise."""
+    """Where tapes are kept by default."""
     return user_data_path("toolcall-workbench", appauthor=False)
 
 
@@ -123,7 +123,7 @@ class Settings:
         return upstream.prompt or self.prompts.get(upstream.dialect)
 
     def prompt_file(self, dialect: str) -> str | None:
-        """The user's template for a dialect. Only its name: whoever needs it reads it anew each time, so
+        """The user's template for a dialect. Only its name: it is read again each time it is needed, so
         that a change of the file takes effect with the next request."""
         path = self.prompts.get(dialect)
         return None if path is None else str(path)
@@ -145,7 +145,7 @@ class Key:
 
     @property
     def variable(self) -> str:
-        """The environment variable that says the same."""
+        """The equivalent environment variable."""
         return PREFIX + self.name.upper()
 
     def read(self, value: Any, subject: str) -> Any:
@@ -251,13 +251,13 @@ UPSTREAM = _table(
         "How often a request is sent again after 429, 5xx or a network fault, if no answer has begun.", "2"),
 )  # fmt: skip
 
-# Said by a flag or the environment only: in the file the tables below [upstreams] say it.
+# Only for flags and the environment: in the file the tables below [upstreams] have it.
 CHOSEN = Key("upstream", kinds.TEXT, "A base URL, or the name of a configured upstream.",
              '"http://127.0.0.1:8000/v1"', "--upstream")  # fmt: skip
 
 
 def default_of(key: Key, record: type[Settings | Upstream]) -> Any:
-    """What holds when nobody says anything; the dataclass that holds the value is where it is written."""
+    """The default; defined in the dataclass."""
     (field,) = (one for one in fields(record) if one.name == key.name)
     if field.default_factory is not MISSING:
         return field.default_factory()

@@ -1,5 +1,5 @@
-"""The demo put together: a library of its own with a first tape, the real proxy, traffic through it, and
-tips what to look at.
+"""The demo put together: a library of its own with a first tape, the real proxy, traffic through it, and tips
+on what to look at.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Tip(NamedTuple):
     next: str
 
 
-# By what can be done, in the order in which it is suggested.
+# By action, in the order in which they are suggested.
 TIPS: Mapping[str, Tip] = {
     "start": Tip("The agent stopped without a word. The line above the panes says why.", ""),
     "proof": Tip(
@@ -100,7 +100,7 @@ TIPS: Mapping[str, Tip] = {
         "Each new exchange is shown as it begins; a key that moves stops that.",
         "F follows the newest exchange.",
     ),
-    "pause": Tip("The view stands still; the traffic goes on.", "space pauses and follows."),
+    "pause": Tip("The view is frozen; the traffic goes on.", "space pauses and follows."),
     "finding": Tip("A finding: what the parser noticed, and where.", "n and N go from finding to finding."),
     "session": Tip("A session's calls, each beside the result its tool gave.", "s shows the whole session."),
     "request": Tip("Left what the client sent, right what the model got.", "r shows the request."),
@@ -134,7 +134,7 @@ class Tips:
         self.line = self._after("start")
 
     def did(self, action: str) -> str:
-        """The line for somebody who just did this; an action that has no tip changes nothing."""
+        """The line for a user who just did this; an action that has no tip changes nothing."""
         if action in self._tips:
             self._done.add(action)
             self.line = self._after(action)
@@ -146,7 +146,7 @@ class Tips:
 
 
 SETTINGS = "demo.toml"
-_PATIENCE = 1.0  # nobody waits for the end of a scripted answer
+_PATIENCE = 1.0  # a scripted answer need not be waited for
 _ENDS = 10.0
 _START = 30.0
 
@@ -154,7 +154,7 @@ _START = 30.0
 class Demo:
     """`async with Demo() as demo` has a library with one tape; `go_live` starts everything else.
 
-    What is started ends with the context, and with this process, whatever happens to it.
+    Started processes end with the context, and with this process, whatever happens to it.
     """
 
     def __init__(self, keep: Path | None = None, live: bool = True, script: str = DEMO) -> None:
@@ -238,7 +238,7 @@ def proxy_settings(upstream: str, script: Script) -> Iterator[str]:
 
 
 def _environment(settings: Path) -> dict[str, str]:
-    """None of the user's own settings: the demo is the same for everybody."""
+    """None of the user's own settings: the demo is the same for every user."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(PREFIX)}
     return kept | {VARIABLE: str(settings)}
 

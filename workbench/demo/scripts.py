@@ -26,7 +26,7 @@ TEMPORARY = "--temporary"  # tells the traffic: the library is to be removed whe
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One write, so many seconds after the one before."""
+    """One write, this many seconds after the previous one."""
 
     wait: float
     data: bytes
@@ -51,14 +51,14 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Nothing comes for so long."""
+    """Nothing comes for this long."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call as a server sends it that has parsed it itself."""
+    """A call as sent by a server that has parsed it itself."""
 
     id: str
     name: str
@@ -88,7 +88,7 @@ def said(*parts: Said, finish: str = "stop", model: str = "", pace: float = _PAC
 
 
 def _tokens(parts: Iterable[Said], model: str, pace: float) -> Iterator[Piece]:
-    # The same every time: what a person saw once can be found again.
+    # The same every time: what a user saw once can be found again.
     chance = random.Random(1)
     wait, calls = 0.0, 0
     for part in parts:
@@ -172,7 +172,7 @@ class Conversation:
     results: Mapping[str, str] = field(default_factory=dict)  # of tools, where they are not the usual ones
     title: Answer | None = None  # of the side request that runs at the same time
     stream: bool = True
-    leaves: float | None = None  # the client goes away after so many seconds
+    leaves: float | None = None  # the client goes away after this many seconds
 
 
 @dataclass(frozen=True, slots=True)

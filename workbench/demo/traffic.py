@@ -435,7 +435,7 @@ class Client:
             await self._ask(url, session, _body(conversation, messages, max_tokens=64))
 
     async def _ask(self, url: str, session: str, body: dict[str, Any]) -> Message:
-        """The answer's message; an error is one that says nothing."""
+        """The answer's message; for an error, an empty one."""
         headers = {"x-session-id": session, "authorization": "Bearer demo", "user-agent": "workbench-demo"}
         address = f"{url}/chat/completions"
         async with self._http.stream("POST", address, json=body, headers=headers) as response:
@@ -497,7 +497,7 @@ def _add(calls: list[dict[str, Any]], part: dict[str, Any]) -> None:
 
 # -- the process
 
-# Seconds between two conversations of a row: lively while somebody looks for the first time, then seldom.
+# Seconds between two conversations of a row: frequent while a user looks for the first time, then rare.
 PAUSES = (3.0, 10.0, 30.0)
 _PROXY_ENDS = 30.0
 

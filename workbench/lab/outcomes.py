@@ -18,7 +18,7 @@ from workbench.text import json_text
 
 # Text that was meant as a call and reached the client as text.
 _LEAKS = frozenset(("leaked-markers", "other-dialect"))
-# An exchange that ended so says nothing about the prompt.
+# An exchange that ended like this says nothing about the prompt.
 _UNANSWERED = frozenset((Kind.FAILED, Kind.UPSTREAM, Kind.INCOMPLETE, Kind.GONE, Kind.RUNNING))
 
 
@@ -47,7 +47,7 @@ class Outcome:
 
     @property
     def good(self) -> bool:
-        """As a suite wants it: what was expected, and nothing wrong with it. A case that expects no call, or
+        """As a suite wants it: as expected, with nothing wrong. A case that expects no call, or
         nothing, needs no call to be good."""
         if not self.answered or self.expected is False:
             return False
@@ -66,7 +66,7 @@ class Outcome:
 
 
 def judge(trial: Trial, expected: Expected, tape: Tape, path: str) -> Outcome:
-    """What is to be said of the exchange on a tape."""
+    """The outcome of the exchange on a tape."""
     player = Player(tape.header)
     player.add(tape.lines)
     facts = facts_of_player(player, live=False)

@@ -1,4 +1,4 @@
-"""The table of a try as one HTML page that stands for itself: no script, no file beside it, nothing fetched.
+"""The table of a try as one self-contained HTML page: no script, no file beside it, nothing fetched.
 
 Whatever comes from requests, answers and file names is redacted as on tapes, and escaped.
 """
@@ -72,7 +72,7 @@ class Page:
         title = self._text(f"{self._try.id}: {' against '.join(one.name for one in plan.variants)}")
         yield "<!doctype html>"
         yield '<html lang="en"><head><meta charset="utf-8">'
-        # Should anything slip through after all, the browser neither runs nor fetches it.
+        # If anything slips through after all, the browser neither runs nor fetches it.
         policy = "default-src 'none'; style-src 'unsafe-inline'"
         yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         yield '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -1,7 +1,7 @@
 """The plan of a try: its cases, its variants, and the order of its trials.
 
-Trials that differ in nothing but the variant follow each other, and which variant comes first changes from
-round to round: when a server is slow or confused for a while, all variants meet it alike.
+Trials that differ only in the variant follow each other, and which variant comes first changes from
+round to round: when a server is slow or confused for a while, all variants are affected alike.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RECORDED = "recorded"  # the prompt of the tape, whatever it was
 BUILT_IN = "built-in"
 _PARTS = {"prompt": "careful.jinja", "dialect": DEFAULT, "model": "qwen3-max"}  # with an example of each
 _SWITCHES = frozenset(Policy.__dataclass_fields__)
-# Members of a request's body that decide how a model answers, and that a try may set.
+# Members of a request's body that influence how a model answers, and that a try may set.
 PARAMETERS = (
     "temperature", "seed", "top_p", "top_k", "min_p", "max_tokens", "max_completion_tokens",
     "presence_penalty", "frequency_penalty", "repetition_penalty", "reasoning_effort", "chat_template_kwargs",
@@ -173,7 +173,7 @@ def _template(case: Case, variant: Variant, dialect: str) -> str | None:
         return variant.template
     if variant.prompt == RECORDED and case.template is not None:
         return case.template
-    known = loaded_dialect(dialect)  # a tape's, which must not have anything imported
+    known = loaded_dialect(dialect)  # named by a tape, which must not cause an import
     return None if known is None else known.template
 
 
@@ -226,7 +226,7 @@ def _recorded_call(tape: Tape) -> Expected:
 def make_variants(
     prompts: Sequence[str], dialects: Sequence[str], models: Sequence[str], settings: Sequence[str]
 ) -> tuple[Variant, ...]:
-    """One for each combination of what was said more than once. What was not said is as recorded."""
+    """One for each combination of options given more than once. Others are as recorded."""
     switches, body = read_settings(settings)
     named = list(zip(prompts, _names(prompts), strict=True)) or [(RECORDED, RECORDED)]
     texts = {prompt: None if prompt in (RECORDED, BUILT_IN) else read_template(prompt) for prompt, _ in named}
@@ -243,7 +243,7 @@ def make_variants(
 
 def parse_variant(text: str) -> Variant:
     """One that is typed: `built-in dialect=NAME model=NAME temperature=0.7`, each of it optional. A
-    word without `=` is the prompt; what is neither dialect nor model nor prompt is a setting."""
+    word without `=` is the prompt; anything else is a setting."""
     try:
         words = shlex.split(text)
     except ValueError as error:

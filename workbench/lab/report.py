@@ -128,7 +128,7 @@ def widths(table: Sequence[Line]) -> tuple[int, list[int]]:
 
 
 def blocks(table: Sequence[Line], width: int | None) -> Iterator[str]:
-    """Columns that do not fit stand in further blocks below, each with its labels."""
+    """Columns that do not fit go into further blocks below, each with its labels."""
     first, sizes = widths(table)
     at = 0
     while at < len(sizes):
@@ -149,7 +149,7 @@ def padded(text: str, size: int) -> str:
 
 
 def conclusions(table: Table) -> Iterator[str]:
-    """What may be said, and what may not."""
+    """What the numbers show, and what they do not."""
     names = [short(variant.name) for variant in table.plan.variants]
     if not has_scipy():
         yield MISSING
@@ -250,7 +250,7 @@ _SHOWN = 20  # answers that are named for each case which fails
 
 
 def passes(cell: Cell, rate: float) -> bool:
-    """Whether enough answers are as wanted; a case that was never asked is not."""
+    """Whether enough answers are as wanted; a case that was never asked does not pass."""
     return cell.good.of > 0 and cell.good.hits >= rate * cell.good.of - 1e-9
 
 

@@ -1,7 +1,7 @@
 """The outcomes counted: rates and means with intervals, and whether a difference is more than chance.
 
-All formulas are scipy's, the optional extra `lab`. Without it the counts are there, and neither intervals nor
-calls: half a statistic would look like a whole one.
+All formulas are scipy's, the optional extra `lab`. Without it there are only the counts, without intervals or
+conclusions: half a statistic would look like a whole one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def has_scipy() -> bool:
 
 
 def load() -> None:
-    """What the first table needs, if it is there: to import it takes a second and more."""
+    """Imports what the first table needs, if installed: this takes a second or more."""
     if has_scipy():
         import scipy.stats  # noqa: F401
 
@@ -50,7 +50,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """`hits` of so many."""
+    """`hits` out of `of`."""
 
     hits: int
     of: int
@@ -80,7 +80,7 @@ def rate(hits: int, of: int) -> Rate:
     return Rate(hits, of, _wilson(hits, of) if of and has_scipy() else None)
 
 
-@lru_cache(maxsize=4096)  # a table is made anew after each answer, and most of its rates are those of before
+@lru_cache(maxsize=4096)  # a table is rebuilt after each answer, and most of its rates are unchanged
 def _wilson(hits: int, of: int) -> Interval:
     from scipy.stats import binomtest
 
@@ -100,7 +100,7 @@ def mean(values: Sequence[float]) -> Mean:
     from scipy.stats import sem, t
 
     low, high = t.interval(CONFIDENCE, len(values) - 1, loc=average, scale=sem(values))
-    # Tokens and seconds are never below zero, whatever a distribution that has no such end says.
+    # Tokens and seconds are never below zero, whatever an unbounded distribution says.
     return Mean(average, len(values), Interval(max(0.0, float(low)), float(high)))
 
 
@@ -124,11 +124,11 @@ def means_differ(first: Sequence[float], other: Sequence[float], comparisons: in
     if min(len(first), len(other)) < 2 or not has_scipy():
         return None
     if min(first) == max(first) and min(other) == max(other):
-        return None  # neither varies: there is no chance that the difference could be compared with
+        return None  # neither varies: there is no randomness to compare the difference with
     from scipy.stats import ttest_ind
 
     with catch_warnings():
-        # Of values that hardly differ, such as the tokens of one request; what cannot be told then is nan.
+        # For values that hardly differ, such as the tokens of one request; an undefined result is nan.
         simplefilter("ignore", RuntimeWarning)
         p = float(ttest_ind(first, other, equal_var=False).pvalue)
     return None if isnan(p) else _called(p, comparisons)
@@ -212,7 +212,7 @@ class Table:
 
 
 def tabulate(plan: Plan, outcomes: Sequence[Outcome]) -> Table:
-    """Of as many outcomes as there are."""
+    """The table of the outcomes so far."""
     by_variant = [[one for one in outcomes if one.variant == at] for at in range(len(plan.variants))]
     codes = sorted(set(chain.from_iterable(one.malformed for one in outcomes)))
     problems: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""A try on disk: its plan and its outcomes, in a folder of the library, so that it can be gone on with.
+"""A try on disk: its plan and its outcomes, in a folder of the library, so that it can be continued.
 
 `<library>/tries/<id>/plan.json` says what is to be sent, `outcomes.jsonl` has a line for each trial that is
 over.
@@ -62,7 +62,7 @@ class Try:
                 self._file = None
 
     def add(self, outcome: Outcome) -> None:
-        """Known, and on disk."""
+        """Keep it in memory and on disk."""
         assert self._file is not None
         self._file.write(json_text(outcome.as_json()).encode("utf-8") + b"\n")
         self._file.flush()
@@ -101,7 +101,7 @@ def list_tries(library: Path) -> list[str]:
 
 
 def open_try(library: Path, id: str) -> Try:
-    """One that was begun before; `last` is the newest."""
+    """One that was started before; `last` is the newest."""
     known = list_tries(library)
     if id == LAST and known:
         id = known[0]

@@ -105,7 +105,7 @@ def _case(table: Any, file: Path, number: int) -> Case:
         tool = table.get("expect_tool", expected.tool)
         if tool is None:
             raise UserError(
-                f"{place}: expect_args needs expect_tool, for the tape's own answer called nothing"
+                f"{place}: expect_args needs expect_tool, since the tape's own answer called nothing"
             )
         expected = Expected(tool, table.get("expect_args"))
     rate = table.get("rate", 1.0)

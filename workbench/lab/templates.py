@@ -37,11 +37,11 @@ def render(template: str, dialect: str, request: Mapping[str, Any]) -> Rendering
     tools = request.get("tools")
     offered = tools if isinstance(tools, list) else []
     try:
-        check(offered, dialect, template)  # it may be anybody's: first where it can do no harm
+        check(offered, dialect, template)  # it may be untrusted: first where it can do no harm
         prompt = prompt_for(offered, dialect, template)
     except TemplateFailed as failure:
         return Rendering("", (), failure.reason, failure.line)
-    except Exception as error:  # tools that are none; the request's findings say so
+    except Exception as error:  # malformed tools; the request's findings say so
         return Rendering("", (), f"this cannot be filled: {error}")
     costs = tool_costs(offered, dialect, True, template)
     own = len(prompt) - sum(cost.characters for cost in costs)
@@ -85,7 +85,7 @@ def name_in_settings(settings: Path, dialect: str, file: Path) -> None:
         done = False
     if not done:
         entry = _entry(dialect, named)
-        raise UserError(f"{settings} is written in a way of its own: put {entry} there by hand")
+        raise UserError(f"{settings} cannot be edited automatically; add {entry} by hand")
     save_template(settings, new)
 
 

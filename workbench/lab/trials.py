@@ -1,5 +1,5 @@
-"""Trials are carried out: through a proxy, several at a time, within a budget, until all are done or somebody
-says stop. What is done is kept.
+"""Carries out trials: through a proxy, several at a time, within a budget, until all are done or the user
+stops them. Finished trials are kept.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from workbench.proxy.registration import Registration
 from workbench.tape.format import Line, Tape, TapeError, TapeReader
 
 JOBS = 4
-_IN_A_ROW = 5  # unanswered requests, after which the upstream is left alone
+_IN_A_ROW = 5  # consecutive unanswered requests after which the try stops
 _FIRST_LOOK, _LATER_LOOKS = 0.01, 0.2  # seconds between two looks at a tape
 _BEGINS = 30.0  # seconds within which a tape has to be there
 _PATIENCE = 1.0
@@ -32,7 +32,7 @@ _PATIENCE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The most that the whole try may use, however often it was gone on with; None: no limit."""
+    """The most that the whole try may use, however often it was continued; None: no limit."""
 
     requests: int | None = None
     tokens: int | None = None
@@ -85,7 +85,7 @@ class Trials:
         return len(self._left)
 
     async def run(self) -> Ending:
-        """Until the end, whichever. Raises UserError where the proxy refuses or is gone."""
+        """Run to the end, whatever it is. Raises UserError if the proxy refuses or is gone."""
         self._known = await self._connection.upstreams()
         with self._try.opened():
             self._workers = [asyncio.ensure_future(self._work()) for _ in range(self._jobs)]
@@ -96,7 +96,7 @@ class Trials:
         return self._ending or Ending.DONE
 
     def stop(self) -> None:
-        """Once: no new request, what runs is waited for. Twice: that is given up, too."""
+        """Called once: no new requests, running ones are waited for. Twice: those are abandoned, too."""
         if self._ending is Ending.STOPPED:
             for worker in self._workers:
                 worker.cancel()

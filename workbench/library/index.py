@@ -58,7 +58,7 @@ CREATE INDEX tapes_session ON tapes (session);
 _DEFAULTS = {"state": "running", "started": 0.0, "id": ""} | dict.fromkeys(
     ("chunks", "bytes", "calls", "lost", "size", "marked"), 0
 )
-# A mark is the viewer's: news of a running tape must not take it away.
+# Marks belong to the viewer: updates of a running tape must not remove them.
 _NEWS = ", ".join(f"{name} = excluded.{name}" for name in COLUMNS if name not in ("path", "marked"))
 _INSERT = f"INSERT INTO tapes ({', '.join(COLUMNS)}) VALUES ({', '.join(f':{name}' for name in COLUMNS)})"
 _UPSERT = f"{_INSERT} ON CONFLICT (path) DO UPDATE SET {_NEWS}"
@@ -104,18 +104,18 @@ class Index:
 
     @property
     def gone(self) -> bool:
-        """The file was deleted or replaced: what is written here, nobody sees."""
+        """The file was deleted or replaced: what is written here is never read."""
         return _inode(self._file) != self._number
 
     def put(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """New rows, and news of old ones, in one transaction."""
+        """New rows, and updates of old ones, in one transaction."""
         now = time.time()
         values = [_values(row, now) for row in rows]
         with _Transaction(self._db):
             self._db.executemany(_UPSERT, values)
 
     def update(self, rows: Iterable[Mapping[str, Any]]) -> bool:
-        """How far running exchanges have come whose rows are there; False where one of them is not."""
+        """Progress of running exchanges that have rows; False if one of them has none."""
         now = time.time()
         values = [_values(row, now, _GROWS) for row in rows]
         with _Transaction(self._db):
@@ -138,7 +138,8 @@ class Index:
             self._db.execute("UPDATE tapes SET marked = ? WHERE path = ?", (marked, path))
 
     def replace(self, rows: Sequence[Mapping[str, Any]], read_at: float, keep: Iterable[str]) -> None:
-        """All rows anew, but not those that a proxy wrote after the tapes were read, nor those in `keep`."""
+        """Replaces all rows except those that a proxy wrote after the tapes were read, and those in
+        `keep`."""
         values = [_values(row, read_at) for row in rows]
         with _Transaction(self._db):
             self._db.execute("CREATE TEMP TABLE IF NOT EXISTS kept (path TEXT PRIMARY KEY)")
@@ -150,7 +151,8 @@ class Index:
             self._db.executemany(_ADD, values)
 
     def settle(self, own: int, since: float) -> None:
-        """Rows of processes that have ended get no news: their tapes were cut. `own` is our process id, which
+        """Rows of ended processes get no more updates: their tapes were cut off. `own` is our process id,
+        which
         may have been another's before: in a container every process has the same one."""
         rows = self._db.execute("SELECT path, pid, updated FROM tapes WHERE state = 'running'").fetchall()
         dead = [(path,) for path, pid, at in rows if not is_alive(pid) or (pid == own and at < since)]
@@ -165,7 +167,7 @@ class Index:
         return [path for (path,) in found]
 
     def fill(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """What an older version did not write, and nothing else."""
+        """Write what an older version did not, and nothing else."""
         values = [_values(row, 0.0) for row in rows]
         with _Transaction(self._db):
             self._db.executemany(
@@ -191,8 +193,8 @@ def _connect(file: Path, wait: float) -> sqlite3.Connection:
     db = sqlite3.connect(file, timeout=wait, isolation_level=None, check_same_thread=False)
     try:
         db.execute("PRAGMA journal_mode = WAL")
-        # The index can be made again from the tapes: a power failure may cost it, waiting for the disk would
-        # cost every exchange.
+        # The index can be made again from the tapes: a power failure may destroy it, but waiting for the disk
+        # would slow down every exchange.
         db.execute("PRAGMA synchronous = OFF")
     except BaseException:
         db.close()
@@ -201,7 +203,7 @@ def _connect(file: Path, wait: float) -> sqlite3.Connection:
 
 
 def _create(file: Path) -> None:
-    """Complete, or not at all: a viewer must not find half an index. Somebody else may be quicker."""
+    """Complete, or not at all: a viewer must not find half an index. Another process may be quicker."""
     fd, name = tempfile.mkstemp(prefix=".index-", dir=file.parent)  # for its owner alone
     make_private(fd)
     os.close(fd)
@@ -272,7 +274,7 @@ def library_of(tape: Path) -> Path | None:
 
 def tell_index(tape: Path) -> None:
     """Write into the index whether a tape has marks now. A tape outside a library has no index, and a busy
-    index learns of it when it is made anew: the file beside the tape is what counts."""
+    index learns of it when it is rebuilt: the file beside the tape is what counts."""
     tape = tape.absolute()
     library = library_of(tape)
     if library is None:
@@ -286,7 +288,7 @@ def tell_index(tape: Path) -> None:
 
 
 def put_aside(library: Path) -> None:
-    """A damaged index makes room for a new one. It is kept: a person may want to know what happened to it."""
+    """Moves a damaged index out of the way. It is kept: a user may want to know what happened to it."""
     for ending in ("-wal", "-shm", ""):
         file = library / f"{INDEX}{ending}"
         with suppress(OSError):
@@ -302,7 +304,7 @@ class Rebuilt:
 
 
 def rebuild(library: Path, progress: Callable[[int, int], None] = lambda done, of: None) -> Rebuilt:
-    """Read every tape, then replace the rows in one transaction: until then everybody sees the old ones."""
+    """Read every tape, then replace the rows in one transaction: until then all readers see the old ones."""
     read_at = time.time()
     entries = list(list_tapes(library))
     rows: list[dict[str, Any]] = []
@@ -320,7 +322,7 @@ def rebuild(library: Path, progress: Callable[[int, int], None] = lambda done, o
     return Rebuilt(len(rows), sum(row.get("state") == "damaged" for row in rows))
 
 
-_AT_ONCE = 20  # rows in one transaction: those who look see them come
+_AT_ONCE = 20  # rows in one transaction: viewers see them appear
 
 
 def fill_in(library: Path, progress: Callable[[int, int], None] = lambda done, of: None) -> int:
@@ -369,12 +371,12 @@ def delete_tape(library: Path, path: str) -> None:
 
 
 def reconcile(library: Path, index: Index) -> list[TapeEntry]:
-    """Drop the rows of tapes that somebody has deleted. The result is the tapes without a row, newest first:
+    """Drop the rows of tapes that were deleted. The result is the tapes without a row, newest first:
     the process that wrote them was killed before the index knew."""
     entries = {entry.path: entry for entry in list_tapes(library)}
     known = dict(index.paths())
     missing = [path for path, state in known.items() if path not in entries and state != "running"]
-    # Looked at once more: one may have begun since they were listed.
+    # Checked again: one may have begun since they were listed.
     index.remove([path for path in missing if not (library / path).exists()])
     return [entry for path, entry in reversed(entries.items()) if path not in known]
 
@@ -385,7 +387,7 @@ def _open(library: Path) -> Index:
     except sqlite3.OperationalError:  # locked, or not writable: the file itself is well
         raise
     except sqlite3.DatabaseError:
-        # Not an index, or another version's. All that is in it is on the tapes, too. Proxies notice it.
+        # Not an index, or of another version. Everything in it is on the tapes, too. Proxies notice it.
         for side in ("", "-wal", "-shm"):
             with suppress(FileNotFoundError):
                 (library / f"{INDEX}{side}").unlink()

@@ -1,4 +1,4 @@
-"""The library as it is read: rows of the index, newest first, since a moment in the words of a person."""
+"""The library as it is read: rows of the index, newest first; and times as users write them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?")
 
 
 def parse_moment(text: str, now: float) -> float:
-    """Seconds since 1970, in local time where nothing else is said; a UserError shows how to say it."""
+    """Seconds since 1970, in local time by default; a UserError shows how to write it."""
     said = text.strip().lower()
     today = datetime.fromtimestamp(now).replace(hour=0, minute=0, second=0, microsecond=0)
     if said in ("today", "yesterday"):
@@ -55,12 +55,12 @@ _HELD = {
 
 
 def _holds_other(name: str, type: str) -> str:
-    """A condition: the column holds what its field never has."""
+    """A condition: the column holds a value that its field never has."""
     held = [*_HELD[type.removesuffix(" | None")].split(), *(["null"] if type.endswith("None") else [])]
     return f"typeof({name}) NOT IN ({', '.join(map(repr, held))})"
 
 
-# Rows that a stranger wrote: values of other kinds, and tapes that are not in a folder of the library.
+# Rows that a stranger wrote: values of wrong types, and tapes that are not in a folder of the library.
 _STRANGE = " OR ".join(
     (
         *(_holds_other(one.name, str(one.type)) for one in fields(Row)),
@@ -73,7 +73,7 @@ _STRANGE = " OR ".join(
         "(tools IS NOT NULL AND (NOT json_valid(tools) OR json_type(tools) != 'array'))",
     )
 )
-REBUILD = "`workbench library rebuild` makes it anew from the tapes"
+REBUILD = "`workbench library rebuild` rebuilds it from the tapes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Filter:
 
 
 class Library:
-    """A connection for reading. It creates nothing, and stands in no writer's way."""
+    """A connection for reading. It creates nothing, and blocks no writer."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -104,7 +104,7 @@ class Library:
     def _connect(self) -> None:
         if not self._file.exists():
             raise UserError(_missing(self.folder))
-        if not self._file.is_file():  # to open a pipe would mean to wait for ever
+        if not self._file.is_file():  # opening a pipe would block for ever
             raise UserError(f"{self._file} is not a file; remove it, then {REBUILD}")
         with _told(self._file):
             self._number = self._file.stat().st_ino
@@ -128,7 +128,7 @@ class Library:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
     def data_version(self) -> int:
-        """Another number whenever anything in the index has changed; cheap enough to be asked often."""
+        """A number that changes whenever anything in the index does; cheap enough to be asked often."""
         with _told(self._file):
             if self._file.stat().st_ino != self._number:  # replaced by a rebuild
                 self._db.close()
@@ -136,7 +136,7 @@ class Library:
             return (self._opened << 32) + int(self._db.execute("PRAGMA data_version").fetchone()[0])
 
     def rows(self, wanted: Filter | None = None, limit: int | None = None) -> list[Row]:
-        """The newest first. Nothing is said about tapes that the index has not met."""
+        """The newest first. Tapes that are not in the index are not included."""
         wanted = wanted or Filter()
         where, values = _where(wanted)
         names = ", ".join(COLUMNS)
@@ -225,13 +225,13 @@ def _row(values: tuple[Any, ...]) -> Row:
 
 
 def _alive(row: Row) -> Row:
-    """One that is said to run, as long as its writer lives."""
+    """A tape marked as running counts as such while its writer lives."""
     return row if is_alive(row.pid) else replace(row, state="cut")
 
 
 @contextmanager
 def _told(file: Path) -> Iterator[None]:
-    """What goes wrong with the file becomes a sentence."""
+    """Errors of the file become a sentence."""
     try:
         yield
     except FileNotFoundError:

@@ -1,4 +1,5 @@
-"""Retention: the oldest tapes are deleted when they are too old, or all together too large; never one that
+"""Retention: the oldest tapes are deleted when they are too old, or when the total is too large; never one
+that
 is marked or whose writer is still running.
 """
 
@@ -15,7 +16,7 @@ from workbench.library.tapefiles import PART, TapeEntry, is_marked, list_tapes
 from workbench.tape.format import is_end_line
 
 _DAY = 86400.0
-# A tape without its end line that was written to so recently is taken for one that is still running.
+# A tape without an end line that was written to this recently is assumed to be still running.
 RECENT = 3600.0
 _TAIL = 64 << 10
 
@@ -29,7 +30,7 @@ class Keep:
 
 
 def expire(library: Path, keep: Keep, now: float | None = None) -> Iterator[str]:
-    """Delete one tape after the other, naming each: whoever runs this may do something else in between.
+    """Delete one tape after the other, yielding each: the caller may do something else in between.
 
     A tape with marks stays, and so does one that is still being written, by whichever process.
     """
@@ -54,7 +55,7 @@ def expire(library: Path, keep: Keep, now: float | None = None) -> Iterator[str]
 
 
 def _measured(library: Path, oldest: float) -> tuple[int, int]:
-    """How much there is, and how many tapes are too old: mostly that is all there is to find out."""
+    """The total size, and how many tapes are too old: usually nothing more is needed."""
     size = too_old = 0
     for entry in list_tapes(library):
         size += entry.size
@@ -63,7 +64,7 @@ def _measured(library: Path, oldest: float) -> tuple[int, int]:
 
 
 def _clear(folder: Path, now: float) -> None:
-    """Remove an empty folder, and what a process that was killed has left in it."""
+    """Remove an empty folder, and leftovers of a killed process in it."""
     with suppress(OSError):
         for part in folder.glob(f".*{PART}"):
             if now - part.stat().st_mtime > RECENT:
@@ -72,12 +73,12 @@ def _clear(folder: Path, now: float) -> None:
 
 
 def is_running(tape: Path, modified: float, now: float) -> bool:
-    """Whether somebody may still be writing it."""
+    """Whether it may still be being written."""
     return now - modified < RECENT and not _has_end(tape)
 
 
 def _may_go(tape: Path, entry: TapeEntry, now: float) -> bool:
-    # Looked at once more: since the list was made somebody may have marked it.
+    # Checked again: it may have been marked since the list was made.
     return not entry.marked and not is_running(tape, entry.modified, now) and not is_marked(tape)
 
 

@@ -55,7 +55,7 @@ class Row:
     """One tape. `path` is relative to the library; times are seconds, `started` since 1970.
 
     `state` is how it ended (`done`, `eof`, `error`, `cancelled`), or `running`, or `cut` when its end line
-    is missing and nobody writes it any more, or `damaged` when it cannot be read.
+    is missing and it is not being written any more, or `damaged` when it cannot be read.
     """
 
     path: str
@@ -92,10 +92,10 @@ class Row:
     chat: str | None = None  # the chat that upstream keeps, where it does
     prompt: str | None = None  # the name of the template in that try
     tools: tuple[str, ...] = ()  # that the answer calls, by name, in order
-    asked: str | None = None  # the last words of the user, or the tool's result that was sent, as it begins
-    asked_by: str | None = None  # the tools whose results they are; None: they are the user's
-    offered: int | None = None  # so many tools the request offers
-    variant: str | None = None  # of the try that sent it: the way in which it was asked
+    asked: str | None = None  # the beginning of the user's last words, or of the tool's result that was sent
+    asked_by: str | None = None  # the tools whose results these are; None: the user's words
+    offered: int | None = None  # number of tools the request offers
+    variant: str | None = None  # of the try that sent it: the variant
     case_name: str | None = None  # of the try: what was asked
 
 
@@ -121,7 +121,7 @@ def columns_of_header(header: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _asked(request: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """What the client came with: the user's words, or a tool's result and the names of the tools."""
+    """What the client sent last: the user's words, or a tool's result and the names of the tools."""
     messages = request.get("messages")
     messages = [one for one in messages if isinstance(one, Mapping)] if isinstance(messages, list) else []
     while messages and messages[-1].get("role") not in ("user", "tool"):
@@ -145,7 +145,7 @@ def _named(before: list[Mapping[str, Any]], results: list[Mapping[str, Any]]) ->
 
 
 def _beginning(text: str) -> str:
-    """So much of a text as a line can show."""
+    """As much of a text as a line can show."""
     return " ".join(text[: 4 * _LONGEST_WORDS].split())[:_LONGEST_WORDS]
 
 
@@ -196,7 +196,7 @@ def started_of(header: Mapping[str, Any]) -> float | None:
 
 
 def text_of(value: Any) -> str | None:
-    """A text for a column, of bounded length; what is not text is written as such."""
+    """A text for a column, of bounded length; other values are converted to text."""
     return None if value is None else str(value)[:_LONGEST_TEXT]
 
 
@@ -238,7 +238,7 @@ def _columns(given: Input, tape: Tape, modified: float) -> dict[str, Any]:
     levels = dict(noticed)
     findings = dict(Counter(code for code, _ in noticed))
     said = columns_of_summary(tape.end.value) if tape.end is not None else {}
-    # What is found when an answer ends is not true of one that still runs.
+    # Findings made at the end of an answer do not apply to one that still runs.
     converts = columns["kind"] != "relay" and columns["state"] != "running"
     if converts and not {"calls", "findings"} & said.keys():
         said |= _converted(given, tape, levels)
@@ -269,7 +269,7 @@ def _end(tape: Tape, header: dict[str, Any], modified: float) -> dict[str, Any]:
 
 
 def _converted(given: Input, tape: Tape, levels: dict[str, str]) -> dict[str, Any]:
-    """Where the end line has no summary, the answer goes through the transformer once more."""
+    """If the end line has no summary, the answer goes through the transformer again."""
     recipe = make_recipe(tape.header, Wishes())
     result = convert(given, recipe, None, "findings")
     message = result.message or {}

@@ -21,7 +21,7 @@ TAPES = "tapes"
 SUFFIX = ".jsonl"
 PART = ".part"  # of a tape whose first line is being written
 _MARKS = ".marks.json"
-_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # none that is taken for another
+_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # without letters that look alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,25 +35,25 @@ class TapeEntry:
 
 
 def make_folder(path: Path) -> None:
-    """A folder for its owner alone. One that exists already is somebody's choice, and stays as it is."""
+    """A folder for its owner alone. One that exists already was the user's choice, and stays as it is."""
     with suppress(FileExistsError):
         try:
             os.mkdir(path, 0o700)
         except FileNotFoundError:
             make_folder(path.parent)
             os.mkdir(path, 0o700)
-        os.chmod(path, 0o700)  # a strange umask may have taken our own rights away
+        os.chmod(path, 0o700)  # an unusual umask may have removed our own permissions
 
 
 def give_name(hidden: Path, path: Path) -> None:
-    """A file that is complete appears under its name; FileExistsError when somebody was quicker."""
+    """A file that is complete appears under its name; FileExistsError when another process was quicker."""
     try:
         os.link(hidden, path)
     except FileExistsError:
         raise
     except OSError:  # a file system without hard links
         if path.exists():
-            raise FileExistsError(17, "somebody was quicker", str(path)) from None
+            raise FileExistsError(17, "another process was quicker", str(path)) from None
         hidden.rename(path)
 
 
@@ -68,7 +68,7 @@ def tape_path(started: float, id: str) -> str:
 
 
 def id_of(path: str) -> str:
-    """A tape's id, from its name; a file with a name of another kind is called by all of it."""
+    """A tape's id, from its name; for any other file name, all of it."""
     stem = path.rpartition("/")[2].removesuffix(SUFFIX)
     time, dash, id = stem.partition("-")
     return id if dash and id and time.isdecimal() and len(time) == 6 else stem
@@ -85,12 +85,12 @@ def tape_with_id(library: Path, id: str) -> Path | None:
 
 
 def is_alive(pid: int | None) -> bool:
-    """Whether the process that writes a tape, or serves this library, still runs, whoever owns it."""
+    """Whether the process that writes a tape, or serves this library, still runs, whichever user owns it."""
     return pid is not None and pid > 0 and is_running(pid)
 
 
 def marks_of(tape: Path) -> Path:
-    """The file with a person's marks; a tape that has one is never thrown away."""
+    """The file with a person's marks; a tape that has one is never deleted."""
     return tape.with_name(tape.name + _MARKS)
 
 
@@ -105,11 +105,11 @@ def marks_files(tape: Path) -> list[Path]:
 
 
 def list_tapes(library: Path) -> Iterator[TapeEntry]:
-    """Every tape there is, the oldest first. What vanishes meanwhile is passed over.
+    """Every tape there is, the oldest first. Tapes that vanish meanwhile are skipped.
 
-    Only files in real folders of the library: a link may lead out of it, to what is not ours to delete, and
-    to open a pipe would mean to wait for ever. Only names are held, and those of one day: a library may have
-    any number of tapes.
+    Only files in real folders of the library: a link may lead out of it, to files that are not ours to
+    delete, and opening a pipe would block for ever. Only the names of one day are in memory at a time: a
+    library may have any number of tapes.
     """
     for day in sorted(_names(library / TAPES)):
         folder = library / TAPES / day
@@ -144,7 +144,7 @@ def is_file(path: Path) -> bool:
 
 
 def is_real_file(path: Path) -> bool:
-    """Whether it is a file in a real folder. Links may lead out of the library, where a stranger made it."""
+    """Whether it is a file in a real folder. Links may lead out of a library that a stranger made."""
     return is_file(path) and not path.parent.is_symlink()
 
 
@@ -177,17 +177,17 @@ class TapeFile:
         return self._fd >= 0
 
     def create(self, header: bytes) -> None:
-        """The file with its first line. FileExistsError when somebody else has a tape of this name."""
+        """The file with its first line. FileExistsError when there is a tape of this name already."""
         self._fd = _create(self.path, [header])
         self.size, self._looked = len(header), time.monotonic()
 
     def append(self, data: bytes | bytearray) -> tuple[int, OSError | None]:
-        """How many of these lines are in the file now, and what hindered the others."""
+        """How many of these lines are in the file now, and what prevented the others."""
         if error := self.look():
             return 0, error
         torn = self._torn
         if self._torn:
-            # Half a line could not be taken back; with a line feed after it it is one damaged line, not two.
+            # Half a line could not be removed; with a line feed after it, only one line is damaged, not two.
             data = b"\n" + data
         try:
             _write_all(self._fd, data)
@@ -205,7 +205,7 @@ class TapeFile:
         self._fd = -1
 
     def _keep(self, whole: int, written: int) -> None:
-        """Of what was written only the whole lines stay."""
+        """Keeps only whole lines of what was written."""
         self._torn = self._torn and not whole
         if written > whole:
             try:
@@ -215,7 +215,7 @@ class TapeFile:
         self.size += whole
 
     def look(self) -> OSError | None:
-        """A file that was deleted goes on taking bytes, into nowhere: put it back where it belongs."""
+        """A deleted file still accepts bytes, which are lost: put it back where it belongs."""
         now = time.monotonic()
         if now - self._looked < _LOOK_EVERY:
             return None
@@ -235,8 +235,7 @@ class TapeFile:
         self._fd = fd
 
     def _let_go(self) -> None:
-        """A deleted file takes room for as long as it is open: somebody deleted it to make room, and there
-        would never be any. Its first line is kept, for the file that is made when there is room."""
+        """A deleted open file still uses disk space: close it, keep its header for a new one."""
         header, lines = b"", 0
         for piece in _pieces(self._fd):
             if not lines:
@@ -257,8 +256,8 @@ class _ShortWriteError(OSError):
 
 
 def _create(path: Path, pieces: Iterable[bytes]) -> int:
-    """A new file with this in it. It gets its name last: half a first line would be a tape that nobody can
-    open, should the disk be full, or the process be killed meanwhile."""
+    """A new file with this in it. It gets its name last: half a first line would be a tape that cannot be
+    opened, if the disk is full or the process is killed meanwhile."""
     hidden = path.with_name(f".{path.name}{PART}")
     fd = _open(hidden)
     try:
@@ -280,7 +279,7 @@ def _open(path: Path) -> int:
         # Another process's retention may remove the empty folder between these two lines.
         with suppress(FileNotFoundError):
             fd = os.open(path, NEW_FILE, 0o600)
-            make_private(fd)  # a strange umask may have taken our own rights away
+            make_private(fd)  # an unusual umask may have removed our own permissions
             return fd
     raise FileNotFoundError(2, "the folder vanishes as soon as it is made", str(path.parent))
 

@@ -1,7 +1,8 @@
 """The chats that upstreams keep for us: where each conversation goes on. In SQLite, beside the tapes.
 
-A row is one answered turn. It is found by the digest of the conversation up to that answer, so whoever knows
-the whole conversation finds it, after a restart as well. No text of a conversation is kept here.
+A row is one answered turn. It is found by the digest of the conversation up to that answer, so a process that
+knows
+the whole conversation finds it, also after a restart. No text of a conversation is kept here.
 """
 
 from __future__ import annotations
@@ -94,10 +95,10 @@ class Chats:
     def find(
         self, digest: str, upstream: str, model: str, session: str | None, following: str, since: float
     ) -> Turn | None:
-        """The turn after which a conversation goes on with `following`, which is then taken for it.
+        """The turn that `following` continues, now claimed by it.
 
-        Where several conversations are the same so far: the one that went on like this before (a request is
-        repeated), else one that has not gone on yet, one of the same session before any other.
+        On a tie: one of the same session, then a repeat (it was continued like this before), then one not
+        continued yet.
         """
         with self._lock:
             rows = self._db.execute(
@@ -131,7 +132,7 @@ class Chats:
             return self._db.execute("DELETE FROM turns WHERE chat = ?", (chat,)).rowcount
 
     def expire(self, upstream: str, before: float) -> int:
-        """What was answered before a moment; returns how many turns that were."""
+        """Forget turns answered before a moment; returns how many."""
         with self._lock:
             gone = self._db.execute(
                 "DELETE FROM turns WHERE upstream = ? AND answered < ?", (upstream, before)

@@ -45,7 +45,7 @@ from workbench.recording.recording import Recording, Unrecorded
 from workbench.text import say
 
 RESPONSES, MESSAGES = FRONTENDS["responses"], FRONTENDS["messages"]
-_LARGE = 32 << 10  # a body that takes so long to rewrite that other streams would notice
+_LARGE = 32 << 10  # a body whose rewriting takes so long that other streams would notice
 
 
 class Proxy:
@@ -77,7 +77,7 @@ class Proxy:
         self._models = Models(self.routes, self.upstream_client)
         self._chats: Chats | None = None
         self._opening = threading.Lock()
-        self._stopped: Fault | None = None  # for what begins when all else has been ended
+        self._stopped: Fault | None = None  # for exchanges that begin after all others were ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -119,7 +119,7 @@ class Proxy:
             watch.cancel()
 
     def _lists_models(self, incoming: Incoming) -> bool:
-        """Where one upstream has no names of ours, its own list goes on as it is."""
+        """If there is one upstream without names of ours, its own list is passed on unchanged."""
         upstreams = self.routes.upstreams.values()
         plain = all(find_kind(one.kind).relays and not one.models for one in upstreams)
         wanted = incoming.path == MODELS or incoming.path.startswith(f"{MODELS}/")
@@ -144,7 +144,7 @@ class Proxy:
         return _bad(404, where if model else f"{where}. {SERVES}.")
 
     def _without_token(self, incoming: Incoming) -> Incoming:
-        """Our own token is nobody else's business."""
+        """Our own token must not be passed on."""
         token = self.settings.token
         if token is None or not same(bearer(incoming.authorization), token):
             return incoming
@@ -162,7 +162,7 @@ class Proxy:
         body: UpstreamBody | None = None,
         **more: Any,
     ) -> Exchange:
-        """An exchange of which nothing is sent yet; `more` goes into the tape's header."""
+        """A new exchange; nothing is sent yet. `more` goes into the tape's header."""
         started, begun = time.time(), time.perf_counter()
         if body is None:
             body = await self._body(incoming, upstream)
@@ -300,7 +300,7 @@ class Proxy:
     # -- the end
 
     def interrupt_all(self, message: str) -> None:
-        """End what runs, and what begins from now on, with an error for its client."""
+        """End running exchanges, and those that begin from now on, with an error for the client."""
         self._stopped = Fault(503, message, "upstream_error", "shutdown")
         for exchange in list(self.running):
             exchange.interrupt(self._stopped)
@@ -326,7 +326,7 @@ def _refusal(incoming: Incoming) -> Fault | None:
 
 
 def counts_for(upstream: Upstream) -> bool:
-    """Tokens are counted here, about, where upstream does not speak Messages itself."""
+    """Tokens are estimated here if upstream does not speak Messages itself."""
     return frontend_of(Incoming("POST", MESSAGES.endpoint, "", [], b""), upstream) is not None
 
 
@@ -335,7 +335,7 @@ def _token_count(incoming: Incoming) -> bytes:
 
 
 def _climbs(path: str) -> bool:
-    """Libraries resolve such segments, encoded ones as well: what was below /v1 would be anywhere."""
+    """Libraries resolve such segments, also encoded ones: a path below /v1 could lead anywhere."""
     return not {".", ".."}.isdisjoint(unquote(path).split("/"))
 
 
@@ -345,7 +345,7 @@ async def _watch(exchange: Exchange, receive: Receive) -> None:
 
 
 def _own_fault(error: Exception, where: str) -> Fault:
-    """A bug in the proxy: said on standard error, where the one who can report it looks."""
+    """A bug in the proxy: written to standard error, for the person who can report it."""
     message = f"the workbench itself failed: {type(error).__name__}: {error}"
     say(f"workbench: {message} ({where})")
     if os.environ.get("WORKBENCH_TRACEBACK"):
@@ -355,7 +355,7 @@ def _own_fault(error: Exception, where: str) -> Fault:
 
 
 async def _tell(exchange: Exchange, fault: Fault) -> None:
-    """To the client, as far as it can still be told; otherwise the server hangs up."""
+    """Tell the client, if that is still possible; otherwise the server hangs up."""
     if not exchange.client.started:
         await exchange.answer_fault(fault)
     exchange.end("error", error=fault.error)

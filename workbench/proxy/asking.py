@@ -1,4 +1,4 @@
-"""What a viewer asks of a running proxy: whether it answers, to send a request once more, what becomes of an
+"""What a viewer asks of a running proxy: whether it answers, to send a request again, what becomes of an
 answer that is held.
 """
 
@@ -19,10 +19,10 @@ from workbench.proxy.registration import Registration, registered
 if TYPE_CHECKING:
     import httpx
 
-# httpx is imported where something is asked: it takes a tenth of a second, and a screen has drawn its list by
+# httpx is imported when something is asked: it takes a tenth of a second, and a screen has drawn its list by
 # then.
 
-# What is registered speaks plain HTTP. A client that is told nothing reads all certificates, for some 40 ms.
+# Registered proxies speak plain HTTP. By default a client reads all certificates, which takes some 40 ms.
 _NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
@@ -67,7 +67,7 @@ _NOBODY = (
 
 
 async def health_of(url: str, token: str | None) -> Any:
-    """What a proxy says about itself, upstreams and tapes included; None where it does not answer."""
+    """A proxy's health, upstreams and tapes included; None if it does not answer."""
     import httpx
 
     try:
@@ -93,7 +93,7 @@ class Resend:
     dialect: str | None = None
     policy: Mapping[str, Any] | None = None
     labels: Mapping[str, str] | None = None  # for the tape: the try that sends it, its variant and case
-    frontend: str | None = None  # the API of the client's body; a chat where nobody says it
+    frontend: str | None = None  # the API of the client's body; a chat by default
 
     def as_json(self) -> dict[str, Any]:
         fields = {name: getattr(self, name) for name in self.__slots__}
@@ -110,7 +110,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class HeldAnswer:
-    """An answer that a breakpoint holds; `left` is how many seconds until it goes on by itself."""
+    """An answer that a breakpoint holds; `left` is how many seconds until it is released automatically."""
 
     id: str
     path: str
@@ -169,16 +169,17 @@ class ProxyConnection:
         return list(told["breakpoints"])
 
     async def forget_breakpoints(self) -> None:
-        """Those that a screen has set; whoever waits is let go."""
+        """Those that a screen has set; held answers are let go."""
         await self._ask("DELETE", "/breakpoints")
 
     async def held(self) -> list[HeldAnswer]:
-        """What waits for a decision, the first one first."""
+        """The answers that wait for a decision, the oldest first."""
         told = (await self._ask("GET", "/held"))["held"]
         return [HeldAnswer(**{name: one[name] for name in HeldAnswer.__slots__}) for one in told]
 
     async def decide(self, id: str, what: str, **more: Any) -> None:
-        """`what`: "release", "drop", or "edit" with `keep` and `reads`. UserError says why it cannot be."""
+        """`what`: "release", "drop", or "edit" with `keep` and `reads`. UserError says why it is not
+        possible."""
         await self._ask("POST", f"/held/{id}", dumps({"do": what, **more}))
 
     async def _ask(self, method: str, path: str, content: bytes | None = None) -> dict[str, Any]:
@@ -230,7 +231,7 @@ def _silent(proxy: Registration, error: httpx.HTTPError) -> str:
 
 
 def _accepted(answer: httpx.Response) -> dict[str, Any]:
-    """What it says, or a UserError with why it refused."""
+    """Its answer, or a UserError with the reason for its refusal."""
     try:
         value = answer.json()
     except ValueError:

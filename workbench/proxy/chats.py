@@ -84,7 +84,7 @@ class ChatTurn:
         return call._replace(body={**call.body, **self.upstream.extra_body})
 
     def answered(self, answer: Any, place: Place, tape: str | None) -> Turn | None:
-        """What is to be remembered of the answer; None where nobody could go on from there."""
+        """What is to be remembered of the answer; None where no turn could continue from there."""
         message = _message_in(answer)
         parent = place.response or place.parent
         if self.upstream.parent_from == "parent_id":
@@ -148,7 +148,7 @@ def plan(
     if found is None:
         return _resent(turn, "this conversation is not known here, or it was changed")
     if turn.prompt and found.prompt and turn.prompt != found.prompt:
-        return _resent(turn, "the tools or the system message are others than the chat was told")
+        return _resent(turn, "the tools or the system message differ from those the chat was told")
     return replace(turn, found=found, prompt=found.prompt or turn.prompt)
 
 
@@ -199,7 +199,7 @@ def _digest_of(messages: Sequence[Mapping[str, Any]]) -> str:
 def _digest(before: str, message: Mapping[str, Any]) -> str:
     """Of a conversation and one more message: who said it, its text, its calls with their arguments.
 
-    Clients write arguments anew, cut blanks at the ends of texts, and some keep no ids: none of that counts.
+    Clients rewrite arguments, cut blanks at the ends of texts, and some keep no ids: none of that counts.
     """
     role = str(message.get("role") or "assistant")
     parts = [before, "system" if role in SYSTEM_ROLES else role, _text(message).strip(), *_calls(message)]
@@ -216,7 +216,7 @@ def _calls(message: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _canonical(arguments: Any) -> str:
-    """JSON as everybody would write it."""
+    """Canonical JSON."""
     try:
         value = json.loads(arguments, parse_float=_number) if isinstance(arguments, str) else arguments
         return json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -24,7 +24,7 @@ class Client:
         self._recording = recording
         self._clock = clock
         self._lock = asyncio.Lock()
-        self.direct: Callable[[bytes], bool] | None = None  # writes a piece at once, or says that it cannot
+        self.direct: Callable[[bytes], bool] | None = None  # writes a piece at once, or returns False
         self.status: int | None = None
         self.over = False  # nothing more is to be written
         self._last_write = clock()
@@ -58,8 +58,8 @@ class Client:
                 self._recording.sent(self._last_write, data, by)
 
     def carry(self, t: float, data: bytes, out: bytes) -> bool:
-        """What came at `t` is written in this moment, as `out`. False where that is not possible: nothing was
-        written or recorded."""
+        """Writes `out`, the conversion of what came at `t`, at once. False if that is not possible: nothing
+        was written or recorded."""
         if self.direct is None or self._lock.locked() or not self.direct(out):
             return False
         self._last_write = now = self._clock()
@@ -69,7 +69,7 @@ class Client:
     async def end(self) -> None:
         """The end of the body."""
         async with self._lock:
-            # Said before it is done: from here on the server reports the end of the request as "client gone".
+            # Set before the write: from here on the server reports the end of the request as "client gone".
             self.over = True
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -84,13 +84,14 @@ class Client:
                 self._recording.sent(self._clock(), body, by)
 
     async def beat(self, heartbeat: Callable[[], bytes]) -> None:
-        """Something that says nothing, unless somebody is writing anyway; `heartbeat` gives what that is."""
+        """Send a heartbeat, unless something is being written anyway; `heartbeat` makes its bytes."""
         if not self._lock.locked() and not self.over:
             await self.write(heartbeat(), "heartbeat")
 
 
 class Heartbeat:
-    """Keeps a silent stream alive: first it begins the answer when that can wait no longer, then it beats.
+    """Keeps a silent stream alive: first it begins the answer when that cannot wait any longer, then it
+    beats.
 
     A timer and not a task: most streams end before it is ever due.
     """
@@ -145,7 +146,7 @@ class Heartbeat:
             await asyncio.wait([self._writing])
 
     def stop(self) -> None:
-        """From now on nothing is written here, what is being written included: nobody is there to get it."""
+        """From now on nothing is written here, and a pending write is dropped: the client is gone."""
         self._over = True
         self._clear()
         if self._writing is not None:

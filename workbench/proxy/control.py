@@ -1,7 +1,7 @@
-"""What a running proxy can be asked: its health by anybody, all else by a viewer that has its token.
+"""What a running proxy can be asked: its health by anyone, all else by a viewer that has its token.
 
 With several workers, a request here reaches any one of them. An endpoint whose answer or effect concerns all
-says how their answers are put together (`_checked`); `team.py` explains it.
+of them says how their answers are combined (`_checked`); `team.py` explains it.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Control:
     def _checked(
         self, handler: Callable[[Request, Body], Any], together: Together | None = None
     ) -> Callable[[Request], Any]:
-        """With `together`, what is asked of a team is asked of each of its workers."""
+        """With `together`, a request to a team goes to each of its workers."""
 
         async def checked(request: Request) -> Response:
             given = request.headers.get("x-workbench-token") or bearer(request.headers.get("authorization"))
@@ -147,7 +147,7 @@ class Control:
         return _shown(self._proxy, changed)
 
     async def breakpoints(self, request: Request, body: Body) -> Body:
-        """Where answers are held, from the next one on. Without them (DELETE) whoever waits is let go."""
+        """Where answers are held, from the next one on. Without them (DELETE) held answers are let go."""
         intercept = self._proxy.intercept
         if request.method == "DELETE":
             intercept.reset()
@@ -174,7 +174,7 @@ class Control:
         try:
             self._decide(id, what, body)
         except Refused as refused:
-            # Another worker asks, and this one holds it: its reason is the one to be told.
+            # Another worker asks, and this one holds the answer: its reason is reported.
             if id in intercept.held and ALONE in request.headers:
                 return {"refused": str(refused)}
             raise
@@ -192,7 +192,7 @@ class Control:
             raise Refused(400, 'do is "release", "drop" or "edit"')
 
     async def shared(self, request: Request, body: Body) -> Body:
-        """What all workers know, for one that takes another's place; or what one of them has just learnt."""
+        """The state that all workers share, for a replacement; or what one of them has just learnt."""
         proxy = self._proxy
         if request.method == "POST":
             proxy.authorizations.update(body.get("authorizations") or {})
@@ -209,7 +209,7 @@ class Control:
         return self._proxy.remembered(body)
 
     async def catch_up(self) -> None:
-        """As another worker says that things stand; where nobody answers, all of us begin."""
+        """State copied from another worker; defaults if none answers."""
         assert self._team is not None
         proxy = self._proxy
         for state in (await self._team.ask("GET", "/shared"))[:1]:
@@ -230,7 +230,7 @@ class Control:
         upstream = self._resend_upstream(body)
         dialect, policy = _wanted(upstream, body)
         upstream = replace(upstream, dialect=dialect, policy=policy)
-        # In a thread: a template is tried in a process of its own, and the answers of others go on.
+        # In a thread: a template is tried in its own process, and other answers must go on.
         incoming, sent = await asyncio.to_thread(self._resent, body, upstream)
         exchange = await self._proxy.begin(
             incoming, upstream, no_client, body=sent, resend_of=body.get("of"), **_labels(body.get("labels"))
@@ -253,7 +253,7 @@ class Control:
     def _resent(self, body: Body, upstream: Upstream) -> tuple[Incoming, UpstreamBody]:
         given = body.get("body")
         if not isinstance(given, dict):
-            raise Refused(400, 'what is to be sent stands in "body", a JSON object')
+            raise Refused(400, 'the request to send is in "body", a JSON object')
         headers = [("content-type", "application/json"), ("accept", "*/*")]
         authorization = self._proxy.authorizations.get(upstream.name)
         if authorization is not None:
@@ -294,7 +294,7 @@ def _do(work: Callable[[], None]) -> None:
 
 
 def _frontend(name: object) -> Frontend:
-    """The API of the request; a chat where nobody says it."""
+    """The API of the request; a chat by default."""
     try:
         return find_frontend("chat" if name is None else str(name))
     except ValueError as error:
@@ -307,7 +307,7 @@ def _session(value: object) -> str:
     return value
 
 
-# What a try writes on the tapes of its exchanges.
+# Labels that a try writes on the tapes of its exchanges.
 _LABELS = ("try_id", "prompt", "variant", "case")
 
 
@@ -333,7 +333,7 @@ Together = Callable[[Body, list[Body]], Body]
 
 
 def _own(own: Body, others: list[Body]) -> Body:
-    """All have done the same."""
+    """All workers have done the same."""
     return own
 
 
@@ -342,7 +342,7 @@ def _all_held(own: Body, others: list[Body]) -> Body:
 
 
 def whole_status(own: Body, others: list[Body]) -> Body:
-    """Of a team: what runs anywhere, what any of its recorders has lost."""
+    """A team's status: what runs in any worker, what any recorder has lost."""
     every = (own, *others)
     recorder = dict(own["recorder"])
     for key in ("problem", "index_problem"):
@@ -358,7 +358,7 @@ _HEALTH_TIMEOUT = 2.0
 
 
 async def health(proxy: Proxy) -> Response:
-    """Whether a request would get through, and whether it would be kept. Anybody may ask that."""
+    """Whether a request would get through, and whether it would be kept. Anyone may ask that."""
     reached = asyncio.gather(*(_reachable(proxy, name) for name in proxy.routes.upstreams))
     state: Body = {"workers": [], "running": list(proxy.running), "held_back": {}}
     state["recorder"] = _recorder_state(proxy)
@@ -392,7 +392,7 @@ def _recorder_state(proxy: Proxy) -> Body:
 
 
 def _shown(proxy: Proxy, upstream: Upstream) -> Body:
-    """`changed` has what a viewer changed, as it was configured."""
+    """`changed` has the configured values of what a viewer changed."""
     return {
         "name": upstream.name,
         "url": upstream.url,

@@ -1,5 +1,5 @@
-"""Conversations: which session a request belongs to. Few clients say it; the others are told apart by what a
-request repeats of those before it.
+"""Conversations: which session a request belongs to. Few clients say it; otherwise it is recognised by what a
+request repeats of earlier ones.
 
 A request continues the conversation whose messages, and the answer to them, its own begin with; or the one
 whose call ids it names; or the one whose messages it begins with, though the answer was changed. Otherwise it
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from transformer.answer.observations import calls_in, choices_of, text_in
 from workbench.proxy.incoming import Incoming, first
 
-# What clients call it: OpenCode, Kilo, Codex, Claude Code, and others that follow one of them.
+# Clients' names for it: OpenCode, Kilo, Codex, Claude Code, and others that follow one of them.
 _HEADERS = (
     "x-session-id", "session-id", "session_id", "x-claude-code-session-id", "x-opencode-session",
     "x-conversation-id", "conversation-id", "conversation_id", "x-thread-id", "thread-id",
@@ -39,15 +39,15 @@ NO_SESSION = Turn()
 
 
 class Match(NamedTuple):
-    """A session that a request seems to continue. The greater one is the better one."""
+    """A session that a request seems to continue. Greater means better."""
 
-    rank: int  # by the answer to what it repeats, by the ids of calls, by what it repeats
-    depth: int  # so many messages are the same
+    rank: int  # found by messages with their answer, by ids of calls, or by messages alone
+    depth: int  # this many messages are the same
     session: str
 
 
 class Conversations:
-    """What was asked and answered lately, as far as it tells conversations apart."""
+    """Recent requests and answers, as far as they identify conversations."""
 
     def __init__(self, most: int = _MOST) -> None:
         self._answered = _Memory(most)  # by the digest of the messages with the answer
@@ -55,7 +55,7 @@ class Conversations:
         self._calls = _Memory(most)  # by the id of a call
 
     def turn(self, incoming: Incoming, id: str, chat: object = None, elsewhere: Match | None = None) -> Turn:
-        """The place of a request; `id` is the name of its session, should that be a new one, `chat` the body
+        """The place of a request; `id` is the name of its session if that is a new one, `chat` the body
         as a chat request, where the client's API is another, `elsewhere` what another worker knows of it."""
         digests, ids = traces(incoming, chat)
         if not digests:
@@ -87,8 +87,8 @@ class Conversations:
 
 
 def traces(incoming: Incoming, chat: object = None) -> tuple[list[str], list[str]]:
-    """By what a request is recognised whose client does not name its session: digests of the beginnings of
-    its messages, and ids of calls."""
+    """What identifies a request whose client does not name its session: digests of the prefixes of its
+    messages, and ids of calls."""
     if said_session(incoming) is not None:
         return [], []
     messages = _messages(incoming.json if chat is None else chat)
@@ -96,7 +96,8 @@ def traces(incoming: Incoming, chat: object = None) -> tuple[list[str], list[str
 
 
 def said_session(incoming: Incoming) -> str | None:
-    """What the client itself calls the conversation; a title is asked for in the conversation it is for."""
+    """The client's own name for the conversation; a request for a title belongs to the conversation it is
+    for."""
     found = next((value for name in _HEADERS if (value := first(incoming.headers, name))), None)
     if found is None:
         found = _in_metadata(incoming.json)
@@ -125,20 +126,20 @@ class _Memory:
         sessions = self._sessions.pop(key, {})
         sessions.pop(session, None)
         sessions[session] = None
-        if len(sessions) > 2:  # of more than one nothing can be said anyway
+        if len(sessions) > 2:  # with more than one it is ambiguous anyway
             del sessions[next(iter(sessions))]
         self._sessions[key] = sessions
         if len(self._sessions) > self._most:
             self._sessions.popitem(last=False)
 
     def latest(self, keys: list[str]) -> tuple[int, str] | None:
-        """The session that had the last of these keys, where one had any, and which one that is."""
+        """The session with the last of these keys that is known, and that key's position."""
         at = next((at for at in range(len(keys), 0, -1) if keys[at - 1] in self._sessions), None)
         return None if at is None else (at, next(reversed(self._sessions[keys[at - 1]])))
 
     def only(self, keys: list[str]) -> str | None:
         """The one session that has all of the keys that are known. Some models count their calls from 0 in
-        every conversation: such an id tells nothing."""
+        every conversation: such an id is useless."""
         known = [set(self._sessions[key]) for key in keys if key in self._sessions]
         common = set.intersection(*known) if known else set()
         return common.pop() if len(common) == 1 else None
@@ -150,7 +151,7 @@ def _messages(body: object) -> list[Mapping[str, Any]]:
 
 
 def _digests(messages: list[Mapping[str, Any]]) -> Iterator[str]:
-    """One for each beginning of the messages."""
+    """One for each prefix of the messages."""
     before = ""
     for message in messages:
         role = str(message.get("role"))
@@ -170,7 +171,7 @@ def _text(message: Mapping[str, Any]) -> str:
 
 
 def _ids(message: Mapping[str, Any]) -> Iterator[str]:
-    """Of the calls that a message makes or answers. Their arguments are left out: clients write them anew."""
+    """Of the calls that a message makes or answers. Their arguments are left out: clients rewrite them."""
     for call in calls_in(message):
         if call.id:
             yield call.id

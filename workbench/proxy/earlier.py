@@ -37,7 +37,7 @@ class EarlierResponses:
             self._known.popitem(last=False)
 
     def reads(self, request: Any) -> bool:
-        """Whether a tape must be read for this request, which takes its time."""
+        """Whether a tape must be read for this request, which takes time."""
         id = request.get("previous_response_id") if isinstance(request, Mapping) else None
         return isinstance(id, str) and id not in self._known
 
@@ -73,7 +73,7 @@ class EarlierResponses:
 
 
 def _answer(tape: Tape) -> Mapping[str, Any]:
-    """What the client got, made once more from what upstream sent."""
+    """What the client got, made again from what upstream sent."""
     recipe = make_recipe(tape.header, Wishes())
     whole = None if tape.header.get("stream") else json_object(b"".join(tape.reads))
     if whole is not None:

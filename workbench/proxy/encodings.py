@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import brotli
 import zstandard
 
-_PIECE = 1024  # of a request: one piece becomes so long at most that memory has room for it
+_PIECE = 1024  # of a request: even its longest possible decoded form fits into memory
 
 
 class DecodingError(ValueError):
@@ -17,11 +17,11 @@ class DecodingError(ValueError):
 
 class Decoder(Protocol):
     def decode(self, data: bytes) -> bytes:
-        """As much as can be read by now."""
+        """As much as can be decoded so far."""
         ...
 
     def flush(self) -> bytes:
-        """What is left at the end. Raises DecodingError where the end is missing."""
+        """The rest at the end. Raises DecodingError if the end is missing."""
         ...
 
 
@@ -108,7 +108,7 @@ class Zstandard:
 
 
 def decoder_for(encoding: str | None) -> Decoder:
-    """For the value of a Content-Encoding header. Raises DecodingError for one that nobody asked for."""
+    """For the value of a Content-Encoding header. Raises DecodingError for one that was not asked for."""
     name = (encoding or "").strip().lower()
     if name in ("", "identity"):
         return Identity()
@@ -124,7 +124,7 @@ def decoder_for(encoding: str | None) -> Decoder:
 
 
 class TooLong(Exception):
-    """What comes out is longer than we take."""
+    """The decoded body is longer than we accept."""
 
 
 def decode(data: bytes, encodings: str | None, limit: int) -> bytes:

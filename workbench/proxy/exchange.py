@@ -36,7 +36,7 @@ _NOT_OF_A_FAULT = ("content-type", "location", "x-should-retry")
 
 
 def _first_event(head: bytes) -> bool:
-    """A stream has its first event, or it is none."""
+    """First event seen, or known not to be a stream."""
     return b"\n\n" in head or b"\r\n\r\n" in head or len(head) > LONGEST_ERROR
 
 
@@ -86,7 +86,7 @@ class Exchange:
         self.sent_place: Place | None = None  # where in the chat it was sent
         self.place: Place | None = None  # where the chat goes on after the answer
         self.client_left = False
-        self.task: asyncio.Task[None] | None = None  # that works on it
+        self.task: asyncio.Task[None] | None = None  # the task that works on it
         self.held_back: Callable[[], int] | None = None  # characters that the client does not have yet
         self.answer: Mapping[str, Any] | None = None  # as the client got it, where its API is not upstream's
         self.on_end: Callable[[Exchange, Mapping[str, Any]], None] | None = None  # gets the tape's last line
@@ -94,7 +94,7 @@ class Exchange:
     # -- upstream's side
 
     async def ask(self) -> Reply:
-        """Send the request up; what comes back is on the tape from its head on."""
+        """Send the request up; the answer is on the tape from its head on."""
         outgoing = self.outgoing
         if outgoing.body.problem is not None:
             raise Faulted(outgoing.body.problem)
@@ -107,7 +107,7 @@ class Exchange:
         return reply
 
     async def _ask_in_chat(self, chat: ChatTurn) -> Reply:
-        """One turn of a chat. One that upstream has lost begins anew with the whole conversation."""
+        """One turn of a chat. If upstream has lost the chat, it starts over with the whole conversation."""
         if chat.found is not None:
             reply = await self._turn(chat, chat.place)
             head = await reply.peek(_first_event if reply.status == 200 else _whole)
@@ -142,8 +142,8 @@ class Exchange:
         return id
 
     async def _send(self, method: str, url: str, body: bytes) -> Reply:
-        """Send it, and again where that may help, as often as the settings say. No byte of an answer has been
-        read then."""
+        """Send it, with retries where they may help, as often as the settings say. No byte of an answer has
+        been read by then."""
         upstream = self.outgoing.upstream
         tries = find_kind(upstream.kind).retries if upstream.retries is None else upstream.retries
         for again in range(tries, -1, -1):
@@ -165,7 +165,7 @@ class Exchange:
         raise AssertionError("the last try returns or raises")
 
     async def read_whole(self, reply: Reply, limit: int) -> bytes:
-        """The whole body, one read on the tape however it came; what is beyond the limit is left."""
+        """The whole body, one read on the tape however it came; the part beyond the limit is not read."""
         parts: list[bytes] = []
         size = 0
         try:
@@ -181,7 +181,7 @@ class Exchange:
         return body
 
     async def refusal(self, reply: Reply) -> Fault:
-        """What an answer without success says: its status, and what stands in its body."""
+        """What an unsuccessful answer says: its status, and its body."""
         body = await self.read_whole(reply, LONGEST_ERROR)
         name = self.outgoing.upstream.name
         where = first(reply.headers, "location")
@@ -255,7 +255,7 @@ class Exchange:
             self.on_end(self, told)
 
     def _chain(self) -> dict[str, Any] | None:
-        """Which turn of which chat this is, as far as that is known; None where upstream keeps no chats."""
+        """Which turn of which chat this is, as far as known; None if upstream keeps no chats."""
         chat, sent = self.chat, self.sent_place
         if chat is None or sent is None:
             return None
@@ -266,7 +266,7 @@ class Exchange:
     # -- from outside
 
     def leave(self) -> None:
-        """The client went away: nobody needs the rest."""
+        """The client went away: the rest is not needed."""
         if not self.client.over:
             self.client_left = True
             self._cancel()
@@ -287,8 +287,8 @@ class Exchange:
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
-        """While work on it goes on: an interruption is a fault, of which the client is told. That the client
-        left is not: then the work is cancelled."""
+        """While it runs: an interruption is reported as a fault; if the client left, the task is
+        cancelled."""
         try:
             yield
         except asyncio.CancelledError:

@@ -29,7 +29,7 @@ from workbench.proxy.http1 import (
 from workbench.text import json_object
 
 _EXCERPT = 300
-# A client repeats these by itself, and rightly so. Anything else it must not repeat for ever.
+# Clients repeat these automatically, and rightly so. Anything else must not be repeated for ever.
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _TAG = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]{0,1000}>", re.DOTALL | re.IGNORECASE)
 _TITLE = re.compile(r"<title[^>]{0,200}>(.{0,400}?)</title", re.DOTALL | re.IGNORECASE)
@@ -43,9 +43,9 @@ _ADVICE: Mapping[int, str] = {
     401: "Check the API key: the client's, or the one that api_key_env of this upstream names.",
     403: "Check the API key, and what it may use.",
     404: "Check the upstream's url (does it need a /v1 at its end?) and the model's name.",
-    405: "Check the upstream's url: this address takes no such request.",
+    405: "Check the upstream's url: this address does not accept such a request.",
     413: "The request is too long for upstream.",
-    422: "Upstream does not take a field of this request; the tape shows what was sent.",
+    422: "Upstream does not accept a field of this request; the tape shows what was sent.",
     429: "Upstream limits how much may be asked; wait a little.",
 }
 
@@ -92,7 +92,7 @@ def idle(name: str, url: str) -> Fault:
 
 
 def overdue(name: str, url: str) -> Fault:
-    """Something comes again and again, but not the end."""
+    """Data keeps coming, but not the end."""
     where = f"the upstream {name} ({url})"
     message = f"the answer of {where} takes too long. answer_timeout sets how long one may take in all."
     return Fault(504, message, "upstream_timeout", "answer_timeout")
@@ -149,7 +149,7 @@ def _errno(error: BaseException) -> int | None:
 
 
 def _cause(error: BaseException) -> BaseException:
-    """What the operating system said, where it said something."""
+    """The operating system's message, if there is one."""
     inner = error.error if isinstance(error, NotConnected | HungUp) else None
     return error if inner is None else inner
 
@@ -165,11 +165,11 @@ def _reason(error: BaseException) -> str:
         return "upstream closed it without an answer"
     if isinstance(_cause(error), ConnectionError):
         return "upstream closed it"
-    return "something went wrong that has no name here"
+    return "an unknown error"
 
 
 def _tls_reason(error: ssl.SSLError) -> str:
-    """What is wrong with the certificate or the handshake, without what OpenSSL writes around it."""
+    """What is wrong with the certificate or the handshake, without OpenSSL's decoration."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return error.verify_message
     reason = getattr(error, "reason", None)
@@ -221,7 +221,7 @@ def _is_permanent(code: object) -> bool:
 
 
 def _with_switch(fault: Fault, name: str) -> Fault:
-    """vLLM and SGLang refuse a tool choice for which they were not started: there is a switch for that."""
+    """vLLM and SGLang refuse a tool choice unless they were started with a switch for it."""
     if not _AUTO_REFUSED.search(fault.message):
         return fault
     advice = (

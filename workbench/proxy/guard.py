@@ -66,14 +66,14 @@ class Guard:
         origin = first(headers, "origin")
         if origin is not None:
             if scope["method"] == "OPTIONS" and first(headers, "access-control-request-method"):
-                # A browser asks whether it may ask; it has no token to do that with.
+                # A browser's preflight request; it has no token.
                 await respond(send, 204, _preflight(origin, headers), b"")
                 return
             send = _allowing(send, origin)
         if self._may_use(scope["path"], headers):
             await self._app(scope, receive, send)
         else:
-            wanted = "this proxy wants its token: as the client's API key, or in x-workbench-token"
+            wanted = "this proxy needs its token: as the client's API key, or in x-workbench-token"
             await refuse(send, _no(401, wanted))
 
     def _refusal(self, scope: Scope, headers: Pairs) -> Fault | None:
@@ -100,7 +100,7 @@ class Guard:
 
     def _may_use(self, path: str, headers: Pairs) -> bool:
         token = self._settings.token
-        # The control endpoints have a token of their own. Only what is below them: all else goes upstream.
+        # The control endpoints have a token of their own. Only for paths below them: all others go upstream.
         if token is None or path.startswith(f"{CONTROL}/"):
             return True
         # Clients of Messages send their key in a header of its own.
@@ -149,7 +149,7 @@ def _allowing(send: Send, origin: str) -> Send:
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            # Upstream may allow pages as well: where there are two such headers, a browser takes neither.
+            # Upstream may allow pages as well: if there are two such headers, a browser accepts neither.
             others = [pair for pair in message["headers"] if pair[0].lower() != _ALLOWED]
             message = {**message, "headers": [*others, *encoded(_allow(origin))]}
         await send(message)

@@ -1,8 +1,8 @@
 """HTTP/1.1 to servers: connections that are used again, requests, and answers whose body is handed over piece
 by piece as it comes.
 
-Our own, on the parser that the server has anyway. What a general client puts between a socket and its reader
-(buffers, futures, a task that wakes up) costs a chunk of a stream more than its conversion does.
+Our own, on the parser that the server has anyway. A general client's layers between a socket and its reader
+(buffers, futures, a task to wake up) cost more per chunk of a stream than its conversion.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import httptools
 # sent just then would be lost.
 _KEEP_ALIVE = 4.0
 _LONGEST_HEAD = 64 << 10
-_MOST_WAITING = 256 << 10  # bytes of a body that nobody has read yet, before the server has to wait
+_MOST_WAITING = 256 << 10  # unread bytes of a body, before the server has to wait
 _NEXT_ADDRESS = 0.25  # seconds until another address of the same host is tried as well
 _DEFAULT_PORT = {"http": 80, "https": 443}
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -40,7 +40,7 @@ class HttpError(Exception):
 
 
 class BadUrl(HttpError):
-    """Nobody can be reached at this URL."""
+    """No server can be reached at this URL."""
 
 
 class NotConnected(HttpError):
@@ -67,7 +67,7 @@ class HungUp(HttpError):
 
 
 class BadHead(HttpError):
-    """What came instead of an answer is not HTTP."""
+    """The data that came instead of an answer is not HTTP."""
 
 
 class BadFraming(HttpError):
@@ -79,7 +79,7 @@ class Incomplete(HttpError):
 
 
 class Answer:
-    """One answer: its head has come, its body comes. What came before something went wrong is read first."""
+    """One answer: its head has come, its body is coming. Data that came before an error is read first."""
 
     __slots__ = (
         "_connection", "_error", "_loop", "_take", "_waiter", "headers", "heard", "over", "parts", "reused",
@@ -94,7 +94,7 @@ class Answer:
         self._connection = connection
         self._loop = asyncio.get_running_loop()
         self.heard = self._loop.time()  # when a piece last came, or was last waited for
-        self.parts: list[bytes] = []  # what came and was not handed over; `size` bytes in all
+        self.parts: list[bytes] = []  # data that was not handed over yet; `size` bytes in all
         self.size = 0
         self._error: Exception | None = None
         self._waiter: asyncio.Future[None] | None = None
@@ -102,11 +102,11 @@ class Answer:
 
     @property
     def waiting(self) -> bool:
-        """Somebody waits for the next piece."""
+        """A reader waits for the next piece."""
         return self._waiter is not None
 
     async def read(self) -> bytes:
-        """What has come; at the end of the body nothing."""
+        """The data that has come; empty at the end of the body."""
         while not self.parts:
             if self._error is not None:
                 raise self._error
@@ -118,7 +118,7 @@ class Answer:
         return data
 
     async def pump(self, take: Callable[[bytes], bool]) -> None:
-        """Hand over each piece in the moment it comes, until `take` returns False, the body ends or something
+        """Hand over each piece as soon as it comes, until `take` returns False, the body ends or something
         goes wrong: `read` goes on from there."""
         if not self.parts and not self.over and self._error is None:
             self._take = take
@@ -140,7 +140,7 @@ class Answer:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def hand_over(self) -> None:
-        """What one read of the socket brought."""
+        """Hand over what one read of the socket brought."""
         parts = self.parts
         if parts:
             self.heard = self._loop.time()
@@ -162,13 +162,13 @@ class Answer:
             self._waiter.set_result(None)
 
     def fail(self, error: Exception) -> None:
-        """Nothing more comes, and this is why."""
+        """Nothing more comes, for this reason."""
         if self._error is None and not self.over:
             self._error = error
             self.hand_over()
 
     def close(self) -> None:
-        """Nobody wants the rest: the server notices that its connection is closed, and stops working."""
+        """The rest is not wanted: the server notices that its connection is closed, and stops working."""
         if not self.over:
             self._connection.close()
 
@@ -197,7 +197,7 @@ class Connection(asyncio.Protocol):
             self._timer.cancel()
             self._timer = None
         self._parser = httptools.HttpResponseParser(self)
-        # As servers are: some write only line feeds, some put spaces after the length of a chunk.
+        # Lenient: some servers write only line feeds, some put spaces after the length of a chunk.
         self._parser.set_dangerous_leniencies(
             lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
         )
@@ -233,7 +233,7 @@ class Connection(asyncio.Protocol):
                 self._transport.resume_reading()
 
     def close(self) -> None:
-        """At once: what was not written is of no use to anybody."""
+        """At once: unwritten data is of no use any more."""
         self._answer = None
         self._leave_idle()
         if self._transport is not None:
@@ -249,11 +249,11 @@ class Connection(asyncio.Protocol):
     # -- what the transport says
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is one in all but its class
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's only lacks the class
 
     def data_received(self, data: bytes) -> None:
         answer = self._answer
-        if answer is None:  # nobody asked for anything
+        if answer is None:  # there was no request
             self.close()
             return
         if not self._headed:
@@ -271,7 +271,7 @@ class Connection(asyncio.Protocol):
             self._break(answer, BadHead())
 
     def _break(self, answer: Answer, error: HttpError) -> None:
-        """What comes cannot be read. After the end of a body that concerns nobody."""
+        """The data cannot be read; after the end of a body this does not matter."""
         self.close()
         if answer.over:
             answer.hand_over()
@@ -295,7 +295,7 @@ class Connection(asyncio.Protocol):
             answer.fail(Incomplete())
 
     def _finish(self) -> None:
-        """The answer is whole: the connection is free for the next request, or of no more use."""
+        """The answer is whole: the connection is free for the next request, or of no further use."""
         self._answer = None
         self.resume()
         if (
@@ -312,7 +312,7 @@ class Connection(asyncio.Protocol):
     # -- what the parser says
 
     def on_message_begin(self) -> None:
-        if self._headed:  # another answer, for which nobody asked: it is not one to the next request
+        if self._headed:  # an unsolicited second answer: it does not belong to the next request
             self._keep = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -392,7 +392,7 @@ def address_of(url: str) -> Address:
 
 
 class Connections:
-    """To all servers. They are used again for a few seconds."""
+    """Connections to all servers. They are reused for a few seconds."""
 
     def __init__(self, connect_timeout: float) -> None:
         self._timeout = connect_timeout
@@ -400,7 +400,7 @@ class Connections:
         self._tls: ssl.SSLContext | None = None
 
     def prepare_tls(self) -> ssl.SSLContext:
-        """To read the certificates takes a while, which the first request need not wait for."""
+        """Reading the certificates takes a while; the first request need not wait for it."""
         if self._tls is None:
             file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
             if file or folder:

@@ -47,7 +47,7 @@ def headers_for_upstream(pairs: Pairs, upstream: Upstream) -> Pairs:
     own = {name.lower(): value for name, value in upstream.headers.items()}
     if upstream.api_key:
         own.setdefault("authorization", f"Bearer {upstream.api_key}")
-    # A compressor waits for more before it gives anything: events would come late, and many at once.
+    # A compressor buffers: events would come late, and many at once.
     own.setdefault("accept-encoding", "identity")
     kept = [pair for pair in _end_to_end(pairs) if pair[0] not in _WRITTEN_UP and pair[0] not in own]
     return [*kept, *own.items()]
@@ -70,14 +70,14 @@ def _end_to_end(pairs: Pairs) -> Pairs:
 
 CHAT = FRONTENDS["chat"].endpoint
 _FRONTENDS = {frontend.endpoint: frontend for frontend in FRONTENDS.values()}
-# What is answered here where upstream does not speak the API itself.
+# Endpoints that are answered here if upstream does not speak the API itself.
 SERVED = (*_FRONTENDS, COUNT_TOKENS)
 SERVES = f"This proxy serves {', '.join(f'/v1{path}' for path in SERVED)}"
-_BASES = ("/v1", "/api/v1")  # that stand before an endpoint, once or twice, when a base URL has one too many
+_BASES = ("/v1", "/api/v1")  # prefixes of an endpoint; doubled if a base URL has one too many
 
 
 class TooLarge(Exception):
-    """The body is longer than we take."""
+    """The body is longer than we accept."""
 
 
 class Left(Exception):
@@ -93,7 +93,7 @@ class Incoming:
     query: str
     headers: Pairs
     body: bytes
-    json: Any = None  # its body, where that is a JSON object
+    json: Any = None  # its body, if that is a JSON object
 
     @property
     def frontend(self) -> Frontend | None:
@@ -127,7 +127,7 @@ class Incoming:
 async def read_incoming(scope: Scope, receive: Receive, limit: int) -> Incoming:
     """All of it. Raises TooLarge as soon as that is known, Left when the client does not finish.
 
-    The body of what may be converted is decoded, and raises DecodingError where that cannot be done.
+    The body of what may be converted is decoded, which raises DecodingError if it fails.
     """
     headers = decoded(scope["headers"])
     said = first(headers, "content-length") or ""
@@ -166,7 +166,7 @@ async def _read_body(receive: Receive, limit: int) -> bytes:
 def below_base(path: str) -> str:
     """The path without /v1: clients differ in whether their base URL ends with it, and both are right.
 
-    An endpoint of ours is recognised with a slash too many, and with a base too many.
+    Our endpoints are also recognised with an extra slash or an extra base.
     """
     plain = "/" + "/".join(part for part in path.split("/") if part)
     for _ in range(2):

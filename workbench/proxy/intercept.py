@@ -43,8 +43,8 @@ from workbench.tape.format import Release
 from workbench.tape.recipe import Recipe
 from workbench.text import json_object
 
-LIMIT = 300.0  # seconds that an answer is held at most, where nobody says otherwise
-_COMMENT = b": held\n\n"  # says nothing in any client's API, wherever in the answer it comes
+LIMIT = 300.0  # default limit on how long an answer is held, in seconds
+_COMMENT = b": held\n\n"  # has no meaning in any client's API, anywhere in an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Hit:
 
 
 class Watch:
-    """Converts the answer once more, with all records, and looks at each of them. It never raises."""
+    """Converts the answer again, with all records, and looks at each of them. It never raises."""
 
     def __init__(self, breakpoints: Sequence[Breakpoint], recipe: Recipe) -> None:
         self._breakpoints = breakpoints
@@ -64,7 +64,7 @@ class Watch:
         self._stream: StreamTransformer | None = None
         self._conformance: Conformance | None = None
         self._taken = 0
-        self._texts: dict[object, str] = {}  # the ends of the texts so far
+        self._texts: dict[object, str] = {}  # the last characters of the texts so far
         self._bytes = b""
         self._called = CalledTools()
         self._held_since: float | None = None
@@ -77,7 +77,7 @@ class Watch:
                 self._conformance = Conformance(self._stream.setting)
             self._stream.feed(data)
             return self._hit(self._stream, data, t)
-        except Exception:  # a bug of ours holds nobody up
+        except Exception:  # a bug of ours must not hold up the answer
             return None
 
     def finish(self, t: float) -> Hit | None:
@@ -127,8 +127,8 @@ class Watch:
         return None
 
     def _new(self, records: Sequence[Record], over: bool) -> Iterator[Record]:
-        """What was recorded since the last look, and how upstream's own events suit clients. Some of that is
-        known only when it is over."""
+        """New records, and how upstream's own events conform to clients' rules. Some of that is known only at
+        the end."""
         assert self._conformance is not None
         fresh = records[self._taken :]
         self._taken = len(records)
@@ -143,7 +143,7 @@ class Watch:
             yield from self._conformance.end()
 
     def _new_texts(self, records: Iterable[Record], data: bytes) -> Iterator[tuple[Part, str, int]]:
-        """What each part says now, after the end of what it said before, and where the new text begins."""
+        """The new text of each part, after the end of its earlier text, and where the new text begins."""
         if not any(isinstance(one, Matching) for one in self._breakpoints):
             return
         before, self._bytes = self._bytes, (self._bytes + data)[-WINDOW:]
@@ -230,7 +230,7 @@ class Decision:
 
 _WHY: Mapping[Release, str] = {
     "unchanged": "a person let it go",
-    "limit": "nobody had decided in time",
+    "limit": "not decided in time",
     "left": "the client went away",
     "stopped": "the proxy was stopped",
 }
@@ -276,7 +276,7 @@ class Hold:
         }
 
     def decide(self, decision: Decision) -> None:
-        """Once; what comes later has no effect."""
+        """Only the first decision counts."""
         if self.decision is not None:
             return
         self.decision = decision
@@ -310,7 +310,7 @@ class Intercept:
             self.limit = limit
 
     def reset(self) -> None:
-        """Back to those of the command line; whoever waits is let go."""
+        """Back to those of the command line; held answers are let go."""
         self.breakpoints, self.limit = self._standing, LIMIT
         self.let_go()
 
@@ -333,7 +333,7 @@ class Intercept:
         self.held.pop(hold.exchange.recording.id, None)
 
     def relay(self, exchange: Exchange) -> Relay:
-        """The way that an answer takes; another one only where somebody waits for something."""
+        """The relay for an answer; a holding one only if breakpoints are set."""
         recipe = exchange.recipe
         if not self.breakpoints or recipe is None:
             return relay_for(exchange)
@@ -365,7 +365,7 @@ class Intercept:
 
 
 def _dropped(hold: Hold) -> Fault:
-    """A status that clients do not take for a passing one: they are not to ask again by themselves."""
+    """A status that clients do not take for a passing one: they must not retry automatically."""
     message = f"the answer was dropped by a person at the workbench (breakpoint {hold.hit.breakpoint})"
     return Fault(422, message, "workbench_dropped", "dropped", permanent=True, is_noted=True)
 
@@ -402,7 +402,7 @@ class HeldStream(StreamRelay):
 
     @property
     def _goes_well(self) -> bool:
-        return False  # each piece is looked at before it goes on
+        return False  # each piece is checked before it goes on
 
     async def _take(self, data: bytes) -> None:
         if self._hold is None:
@@ -430,11 +430,11 @@ class HeldStream(StreamRelay):
     # -- going on
 
     def _go_on(self, hold: Hold) -> None:
-        """Somebody has decided while upstream may still send."""
+        """The user has decided while upstream may still send."""
         assert hold.decision is not None
         if hold.decision.how == "dropped":
             self._replace(hold.keep, ())
-            if hold.arriving:  # else whoever waits for the decision goes on with it
+            if hold.arriving:  # else the task that waits for the decision goes on with it
                 self.exchange.interrupt(_dropped(hold))
         elif hold.arriving and self.client.started and not self.client.over:
             self._writing = asyncio.ensure_future(self._write_pending())
@@ -449,12 +449,12 @@ class HeldStream(StreamRelay):
         return None if whole.startswith(b"".join(self._sent)) else _ALREADY
 
     def _replace(self, keep: int, reads: Sequence[bytes]) -> None:
-        """The answer is another one from its first change on; what the client has stays."""
+        """The answer differs from its first change on; what the client already has stays."""
         self._converter, out = self._made_of(keep, reads)
         self._pending = [out[sum(map(len, self._sent)) :]]
 
     async def _settle(self) -> bool:
-        """All is here: wait until somebody has decided. True: the answer was edited."""
+        """The whole answer is here: wait for the user's decision. True: the answer was edited."""
         hold = self._hold
         if hold is None:
             return False
@@ -489,7 +489,7 @@ class HeldStream(StreamRelay):
             self._hold.decide(Decision("left" if self.exchange.client_left else "stopped"))
 
     async def break_off(self, fault: Fault) -> None:
-        """A dropped answer ends with an error, whatever the client has of it: a call before it included."""
+        """A dropped answer ends with an error, whatever the client has of it, even a complete call."""
         if self._hold is None or self._hold.decision is None or self._hold.decision.how != "dropped":
             await super().break_off(fault)
             return
@@ -564,7 +564,7 @@ class HeldMessage(MessageRelay):
 
 
 def read_wish(body: Mapping[str, Any]) -> tuple[int, list[str]]:
-    """An edit as a viewer asks for it."""
+    """An edit as requested by a viewer."""
     keep, reads = body.get("keep", 0), body.get("reads")
     if type(keep) is not int or keep < 0 or not isinstance(reads, list):
         raise UserError('an edit is {"keep": how many reads stay, "reads": [the texts that come instead]}')

@@ -1,5 +1,5 @@
-"""The list of models: what the upstreams have, as far as requests for it would go there, and the names that
-the settings give to models. Upstreams are asked once in a while, not with every request.
+"""The list of models: those of the upstreams to which requests for them would go, and the names that the
+settings give to models. Upstreams are asked once in a while, not with every request.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ class Models:
     def __init__(self, routes: Routes, client: UpstreamClient) -> None:
         self._routes = routes
         self._client = client
-        # By upstream and credential: what one may use is not for the other.
+        # By upstream and credential: each credential may see other models.
         self._known: dict[tuple[str, str | None], tuple[float, list[dict[str, Any]]]] = {}
 
     async def body(self, incoming: Incoming) -> bytes | None:
-        """The answer; None for a model that nobody has. Raises Faulted where no upstream says anything."""
+        """The answer; None for a model that no upstream has. Raises Faulted where no upstream says
+        anything."""
         models = await self._all(incoming)
         if incoming.path == MODELS:
             return dumps({"object": "list", "data": list(models.values())})

@@ -32,14 +32,14 @@ from workbench.tape.recipe import Recipe
 
 
 class Routes:
-    """The upstreams as they are configured, with what a viewer changed since."""
+    """The upstreams as configured, with a viewer's changes."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self.upstreams: dict[str, Upstream] = dict(settings.upstreams)
 
     def find(self, model: str | None) -> Upstream | None:
-        """The upstream for a model; None where no one serves it and there is no default."""
+        """The upstream for a model; None if none serves it and there is no default."""
         upstream = self._settings.route(model)
         return None if upstream is None else self.upstreams[upstream.name]
 
@@ -50,7 +50,7 @@ class Routes:
         return changed
 
     def changed(self, name: str) -> dict[str, Any]:
-        """What a viewer changed, as it was configured; empty: nothing."""
+        """The configured values of what a viewer changed; empty: nothing."""
         now, configured = self.upstreams[name], self._settings.upstreams[name]
         was: dict[str, Any] = {}
         if now.dialect != configured.dialect:
@@ -137,8 +137,8 @@ def _prepared(
     notes: list[Note] = []
     policy = upstream.policy
     if find_kind(upstream.kind).remembers and policy.tools is None:
-        policy = replace(policy, tools="inject")  # it has no template for tools
-    # A template that was sent along may be that of somebody's tape.
+        policy = replace(policy, tools="inject")  # the server has no template for tools
+    # A template that was sent along may come from a stranger's tape.
     convert: Callable[..., Converted] = transform_request if template is None else converted
     if template is None:
         template, notes = _template(template_file)
@@ -163,7 +163,7 @@ def _prepared(
 
 
 def _template(file: Path | None) -> tuple[str | None, list[Note]]:
-    """Read anew for each request, so that an edit takes effect with the next one."""
+    """Read again for each request, so that an edit takes effect with the next one."""
     if file is None:
         return None, []
     try:
@@ -174,7 +174,7 @@ def _template(file: Path | None) -> tuple[str | None, list[Note]]:
 
 
 def _adjusted(body: dict[str, Any], upstream: Upstream) -> dict[str, Any]:
-    """What the upstream's settings add; the same object where they add nothing."""
+    """The body with what the upstream's settings add; the same object if they add nothing."""
     new: Mapping[str, Any] = body
     model = body.get("model")
     if isinstance(model, str) and upstream.models.get(model, model) != model:
@@ -232,7 +232,7 @@ class Outgoing:
     def _client_headers(self) -> Pairs:
         """As a server of chats wants them; the body that goes there is never compressed."""
         headers, frontend = self.incoming.headers, self.frontend
-        if self.chat is not None:  # nothing there is the client's business, and its key is of no use
+        if self.chat is not None:  # the client's headers and key are of no use there
             return _CHAT_HEADERS
         if frontend is None:
             return headers
@@ -256,7 +256,7 @@ class Outgoing:
 
     @property
     def recipe(self) -> Recipe | None:
-        """As a replay of the tape will have it. None for what is relayed unchanged."""
+        """As a replay of the tape will have it. None for an answer that is relayed unchanged."""
         if self.frontend is None:
             return None
         return Recipe(
@@ -306,7 +306,7 @@ class Outgoing:
 
 
 def _recorded_body(incoming: Incoming) -> Any:
-    """The body as the tape keeps it. What is not JSON (a sound file, say) is named but not kept."""
+    """The body as the tape keeps it. Anything but JSON (a sound file, say) is named but not kept."""
     if incoming.json is not None or not incoming.body:
         return incoming.json
     return {"not_json": f"{len(incoming.body)} bytes"}

@@ -1,7 +1,7 @@
 """The proxy as a child process: started, watched, stopped, and never left running unless that is wanted.
 
-The child's standard input is a pipe that only its parent holds. However the parent ends, by a signal that
-nobody can catch included, the pipe ends with it, and the child ends itself. That works on every system and
+The child's standard input is a pipe that only its parent holds. However the parent ends, even by a signal
+that cannot be caught, the pipe ends with it, and the child ends itself. That works on every system and
 from every thread, unlike Linux's parent death signal, which comes when the starting *thread* ends. One word
 through the pipe tells the child that it is to stay.
 """
@@ -30,7 +30,7 @@ from workbench.config.settings import client_url
 from workbench.proxy.registration import Registration, registered
 from workbench.system import read_at
 
-# The same import path as here: with `-m` a file `secrets.py` in the user's folder would be ours.
+# The same import path as here: with `-m` a file `secrets.py` in the user's folder would be imported.
 _START = (
     "import sys; sys.path[:] = {path!r}; from workbench.proxy.process import run_child; run_child({module!r})"
 )
@@ -38,7 +38,7 @@ _ORDERLY_END = 120.0  # seconds
 
 
 def child_command(module: str, *arguments: str) -> list[str]:
-    """What to execute so that `main()` of a module runs no longer than we do; its standard input: a pipe."""
+    """The command that runs a module's `main()` no longer than this process; its standard input is a pipe."""
     return [sys.executable, "-P", "-c", _START.format(path=sys.path, module=module), *arguments]
 
 
@@ -66,7 +66,7 @@ def _watch_parent() -> None:
 
 
 def is_listened_at(listen: str, port: int) -> bool:
-    """Whether a program takes connections where the proxy would listen."""
+    """Whether a program accepts connections where the proxy would listen."""
     host = urlsplit(client_url(listen, port)).hostname
     try:
         with socket.create_connection((host, port), timeout=1):
@@ -76,10 +76,10 @@ def is_listened_at(listen: str, port: int) -> bool:
 
 
 _URL = re.compile(r"https?://\S+/v1\b")
-_PREFIX = "workbench: "  # of what the program says about a mistake in its use
+_PREFIX = "workbench: "  # of the program's usage errors
 _LAST_LINES = 8
 _LAST_BYTES = 8 << 10
-_FURTHER = 5.0  # seconds that each further request to stop has
+_FURTHER = 5.0  # seconds for each further request to stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class ProcessExit:
 
     @property
     def usage(self) -> bool:
-        """Something it was told cannot be done: a taken port, a wrong setting. `reason` is for the user."""
+        """A usage error: a taken port, a wrong setting. `reason` is for the user."""
         return self.code == 2 and any(line.startswith(_PREFIX) for line in self.said)
 
     @property
@@ -112,7 +112,7 @@ class ProcessExit:
 
 
 class ChildError(Exception):
-    """The proxy did not come up; `exit` says why, None: it was too slow."""
+    """The proxy did not start; `exit` says why, None: it was too slow."""
 
     def __init__(self, exit: ProcessExit | None) -> None:
         super().__init__(exit.reason if exit is not None else "The proxy did not answer in time.")
@@ -156,12 +156,13 @@ class ProxyChild:
         self.url, self.stopping = None, False
         if self._errors is not None:
             self._errors.close()
-        # A file and no pipe: what it says before its end is there even if nobody was reading.
+        # A file, not a pipe: its last output is kept even if it was not being read.
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
-        # Not asyncio's: that kills its processes when it is collected, and this one may be left running.
+        # Not asyncio's: that one kills the process when it is garbage-collected, and this one may be left
+        # running.
         self._process = subprocess.Popen(
             child_command("workbench.cli.main", "serve", "-q", "--library", str(self.library), *self.flags),
-            stdin=subprocess.PIPE,  # it ends when this ends
+            stdin=subprocess.PIPE,  # the child ends when this closes
             stdout=subprocess.PIPE,
             stderr=self._errors,
             bufsize=0,
@@ -239,7 +240,7 @@ def _watch_child(
     its exit code."""
 
     def tell(future: asyncio.Future[Any], value: object) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed, and nothing waits any more
             loop.call_soon_threadsafe(lambda: None if future.done() else future.set_result(value))
 
     assert process.stdout is not None

@@ -1,5 +1,5 @@
-"""HTTP/1 as clients speak it, some of them oddly: old versions, other protocols asked for, endless headers,
-connections of which the client has closed its half.
+"""HTTP/1 as clients speak it, some of them oddly: old versions, upgrade requests, endless headers,
+connections half-closed by the client.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class UntilClose(RequestResponseCycle):
     async def send(self, message: Any) -> None:
         self.chunked_encoding = False
         if message["type"] == "http.response.body":
-            self.expected_content_length = len(message.get("body", b""))  # uvicorn has nothing to complain of
+            self.expected_content_length = len(message.get("body", b""))  # so that uvicorn does not complain
         await super().send(message)
 
 
 class DirectWrite:
-    """Writes a piece of a streamed body in the moment it is there. ASGI's `send` is a coroutine, which only a
-    task can run: to wake one up for each piece costs more than the piece."""
+    """Writes a piece of a streamed body as soon as it is there. ASGI's `send` is a coroutine, which only a
+    task can run: waking one up for each piece costs more than the piece."""
 
     __slots__ = ("_cycle",)
 
@@ -43,8 +43,8 @@ class DirectWrite:
         self._cycle = cycle
 
     def __call__(self, data: bytes) -> bool:
-        """False where it is to be sent as usual: the client is too slow, or has left, or is not told lengths
-        of pieces."""
+        """False if it must be sent as usual: the client is too slow, or has left, or gets no chunk
+        lengths."""
         cycle = self._cycle
         if cycle.flow.write_paused or cycle.disconnected or cycle.response_complete:
             return False
@@ -58,8 +58,8 @@ class LastAnswer:
     """The transport of the last answer on a connection whose client sends no more.
 
     Such a client may wait for its answer, as netcat does, or it may have left. The two look the same, but a
-    client that has left answers each byte with a reset. So bytes that the answer has in any case are written
-    ahead: the beginning of the status line, or a leading zero of the next chunk's length. After a reset the
+    client that has left answers each byte with a reset. So bytes that every answer has are written ahead: the
+    beginning of the status line, or a leading zero of the next chunk's length. After a reset the
     next one cannot be written, and the connection is lost.
     """
 
@@ -79,7 +79,7 @@ class LastAnswer:
     def _ask(self) -> None:
         if self._cycle.response_complete or self._transport.is_closing():
             return
-        # What still waits to be written tells as much.
+        # Unwritten data shows the same.
         if not self._before and not self._transport.get_write_buffer_size():
             if not self._cycle.response_started:
                 self._transport.write(_BEGINNING[self._ahead : self._ahead + 1])
@@ -130,19 +130,19 @@ class HalfClosing(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if self.last is not None:
             self.last.stop()
-        # Of requests that came at once, uvicorn tells the last one, which has not begun yet.
+        # Of pipelined requests, uvicorn notifies only the last one, which has not begun yet.
         if self.running is not None and self.running is not self.cycle:
             self.running.disconnected = True
             self.running.message_event.set()
         super().connection_lost(exc)
-        # They know this protocol, and each other: their memory shall be free at once.
+        # They know this protocol, and each other: break the cycle, so that their memory is free at once.
         if self.cycle is not None:
             self.cycle.scope.pop("extensions", None)
         self.running = self.last = None
 
 
 class Http1(HalfClosing):
-    """Never anything but HTTP/1: the wish for another protocol is ignored, as the standard allows.
+    """Never anything but HTTP/1: a request to upgrade is ignored, as the standard allows.
 
     Java's client asks for HTTP/2 with every first request. The parser then stops before the body, and uvicorn
     would not go on.
@@ -164,10 +164,10 @@ class Http1(HalfClosing):
         super().data_received(data)
 
     def _should_upgrade(self) -> bool:
-        return True  # uvicorn leaves everything to the method below
+        return True  # so that uvicorn calls the method below
 
     def handle_websocket_upgrade(self) -> None:
-        """Have the request read anew, without the wish."""
+        """Have the request parsed again, without the upgrade."""
         if self.scope["method"] == "CONNECT":
             self.send_400_response("This proxy does not serve other hosts.")
             return

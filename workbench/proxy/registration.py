@@ -31,7 +31,7 @@ def folder(library: Path) -> Path:
 
 
 def register(library: Path, registration: Registration) -> Path | None:
-    """Write it down, for the owner only. A library that cannot be written to is the recorder's to report."""
+    """Write the file, for the owner only. If the library cannot be written to, the recorder reports it."""
     path = folder(library) / f"{registration.pid}.json"
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -67,7 +67,7 @@ def registered(library: Path) -> list[Registration]:
 
 
 def _is_ours(path: Path, registration: Registration) -> bool:
-    """A library may come from elsewhere, and what it says must not send a request elsewhere: the file and the
+    """A library may be a stranger's, and must not be able to redirect requests: the file and the
     process are the user's own, and the address is one of this machine."""
     if not is_own(path):
         return False

@@ -1,4 +1,4 @@
-"""The ways of an answer from upstream to the client: streamed (each read is recorded, converted and written
+"""The relays of an answer from upstream to the client: streamed (each read is recorded, converted and written
 at once), as a message (converted in one go), or unchanged. A bug in the transformer makes none of them fail.
 """
 
@@ -29,18 +29,18 @@ from workbench.tape.recipe import Recipe
 from workbench.text import json_object
 
 _SSE: Pairs = [("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache")]
-_DRAIN = 1.0  # seconds for what upstream sends after the end
+_DRAIN = 1.0  # seconds to wait for data after the end
 LONGEST_MESSAGE = 1 << 30
-_DEEPEST = 12  # levels of an answer in which a model's text may stand
+_DEEPEST = 12  # levels of an answer that are searched for a model's text
 
 
 _PLAIN = 1 << 20  # bytes of an answer; hardly any has more
-_BLOCK = 64 << 10  # to pack so much takes a third of a millisecond
+_BLOCK = 64 << 10  # packing this much takes a third of a millisecond
 
 
 class Reads:
-    """Everything that came, in order. What there is of it beyond the usual is packed: events resemble each
-    other, and it takes a thirtieth of the room then."""
+    """Everything that came, in order. Beyond the usual size it is compressed: events resemble each other, and
+    compressed they take a thirtieth of the space."""
 
     __slots__ = ("_new", "_packed", "_room", "_size")
 
@@ -66,8 +66,8 @@ class Reads:
 class Converter:
     """`feed`, `finish` and `fail` as the transformer has them, and none of them ever raises.
 
-    Should the transformer fail, the rest of the answer goes on as plain text; should even that fail, the
-    client is told so and the stream ends.
+    If the transformer fails, the rest of the answer goes on as plain text; if even that fails, the client is
+    told so and the stream ends.
     """
 
     def __init__(self, recipe: Recipe) -> None:
@@ -115,7 +115,7 @@ class Converter:
             return self.transformer.give_up(self._gave_up)
 
     def close(self) -> None:
-        """Nothing more is asked of it: its memory shall be free at once."""
+        """It is not needed any more: free its memory at once."""
         self.transformer.close()
 
     def begin(self) -> bytes:
@@ -123,7 +123,7 @@ class Converter:
         return b"" if self._gave_up is not None else self.transformer.begin()
 
     def heartbeat(self) -> bytes:
-        """What keeps a client waiting; nothing while it has only the half of an event."""
+        """What keeps a client waiting; nothing while it has only half of an event."""
         return b"" if self.transformer.half_sent else self.transformer.heartbeat
 
     @property
@@ -164,7 +164,7 @@ class Converter:
 
     @property
     def begun(self) -> bool:
-        """The answer has begun; an event that nobody understands is not a beginning."""
+        """The answer has begun; an event that cannot be understood does not count."""
         if self.raw:
             return self.events > 0
         return self.ended or (self.events > 0 and not self.said_nothing)
@@ -173,7 +173,7 @@ class Converter:
         """For the tape's last line."""
         t = self.transformer
         recipe = self._recipe
-        completion = t.completion  # made anew each time
+        completion = t.completion  # built again each time
         seen = observed(completion, recipe.chat, recipe.dialect, recipe.policy)
         findings = Counter([*(found.code for found in t.findings), *(found.code for found in seen)])
         if self._gave_up is not None:
@@ -187,7 +187,7 @@ def _answer(completion: Any) -> dict[str, Any]:
 
 
 class Relay:
-    """One way of an answer."""
+    """One way to relay an answer."""
 
     def __init__(self, exchange: Exchange) -> None:
         self.exchange = exchange
@@ -195,7 +195,7 @@ class Relay:
         self.upstream = exchange.outgoing.upstream.name
 
     async def run(self) -> None:
-        """To the end of the answer, or until the task is cancelled because nobody waits for it any more."""
+        """Runs to the end of the answer, or until the task is cancelled because the client has left."""
         try:
             with self.exchange.interruptible():
                 await self.relay()
@@ -203,7 +203,7 @@ class Relay:
             await self.fail(broken.fault)
 
     async def relay(self) -> None:
-        """The whole way. Raises Faulted where upstream gives no answer, or not all of it."""
+        """Relays the whole answer. Raises Faulted if upstream gives none, or not all of it."""
         raise NotImplementedError
 
     def summary(self) -> dict[str, Any]:
@@ -220,12 +220,12 @@ class Relay:
         self.exchange.end("error", self.summary() | _status_of(fault), fault.error)
 
     async def break_off(self, fault: Fault) -> None:
-        """After the headers. By default the body stays without its end: the server hangs up, which a client
+        """After the headers were sent. By default the body is not ended: the server hangs up, which a client
         notices."""
 
     async def pass_on(self, reply: Reply) -> Fault | None:
-        """Status, headers and bytes as they come. What upstream refused is a fault, of which the client has
-        been told when this returns."""
+        """Status, headers and bytes as they come. A refusal by upstream is a fault, which the client has been
+        told when this returns."""
         exchange = self.exchange
         head = bytearray()
         await self.client.start(reply.status, _unchanged_headers(reply))
@@ -242,7 +242,7 @@ class Relay:
         return fault
 
     def passed_on(self, head: bytes) -> None:
-        """What went to the client unchanged, as far as it is looked at."""
+        """Called with what went to the client unchanged, as far as it is inspected."""
 
     async def refuse(self, reply: Reply, raw: bool) -> None:
         """Upstream refused. Where nothing is converted (`raw`), its answer goes on as it is."""
@@ -271,7 +271,7 @@ class StreamRelay(Relay):
         self._converter = Converter(recipe)
         exchange.held_back = lambda: self._converter.transformer.unaccounted
         self._headers: Pairs = _SSE
-        self._head = bytearray()  # how it began, as long as it may turn out not to be a stream
+        self._head = bytearray()  # how it began, while it may turn out not to be a stream
         self._pending: list[bytes] = []  # what the client does not have yet
         self._heartbeat = Heartbeat(self.client, self._begin_late, self.beat, exchange.settings.heartbeat)
 
@@ -286,7 +286,7 @@ class StreamRelay(Relay):
             self._let_go()
 
     def _let_go(self) -> None:
-        """Parts that know each other in circles stay in memory until the garbage collector looks at all."""
+        """Parts that refer to each other in cycles would stay in memory until a full garbage collection."""
         self._converter.close()
         self.exchange.held_back = None
         del self._heartbeat
@@ -333,7 +333,7 @@ class StreamRelay(Relay):
         return "done" if converter.ended else "eof"
 
     async def _take_rest(self, reads: AsyncIterator[bytes]) -> None:
-        """The answer is whole; what it cost may still come, and need not."""
+        """The answer is whole; its usage may still come, or not."""
         try:
             async with asyncio.timeout(_DRAIN):
                 async for data in reads:
@@ -362,8 +362,8 @@ class StreamRelay(Relay):
         return begun and converter.goes_on
 
     def _take_now(self, data: bytes) -> bool:
-        """As `_take`, while the socket is being read. False where it cannot go on like that: what the client
-        does not have yet is pending."""
+        """As `_take`, while the socket is being read. False if it cannot go on like that: data that the
+        client does not have yet is pending."""
         exchange, converter = self.exchange, self._converter
         t = exchange.clock()
         out = converter.feed(data)
@@ -375,7 +375,7 @@ class StreamRelay(Relay):
         return converter.goes_on
 
     def _check_error(self) -> None:
-        """An error instead of an answer still gets a status of its own."""
+        """An error instead of an answer can still have its own HTTP status."""
         if self._converter.error is not None and self._converter.said_nothing:
             raise Faulted(of_answer(502, dumps({"error": self._converter.error}), self.upstream))
 
@@ -386,7 +386,7 @@ class StreamRelay(Relay):
         self._heartbeat.due_in(self.exchange.settings.heartbeat)
 
     def _begin_late(self) -> asyncio.Future[None]:
-        """Nothing came that says how this will end: the client must not wait any longer."""
+        """Nothing has come yet that decides about the status, but the client must not wait any longer."""
 
         async def begin() -> None:
             self._pending.append(self._converter.begin())
@@ -401,12 +401,12 @@ class StreamRelay(Relay):
         try:
             await self.client.write(data)
         except asyncio.CancelledError:
-            # It did not go out, a client was too slow for it: an error event must not take its place.
+            # It was not written because the client was too slow: an error event must not take its place.
             self._pending.insert(0, data)
             raise
 
     async def _finish(self) -> None:
-        """Upstream's body is over, and the transformer has not seen the end of an answer."""
+        """Upstream's body has ended, and the transformer has not seen the end of an answer."""
         converter = self._converter
         if self.client.started and converter.raw and converter.stays_empty:
             raise Faulted(self._not_a_stream())
@@ -434,7 +434,7 @@ class StreamRelay(Relay):
         return of_answer(502, bytes(self._head), self.upstream, why=why)
 
     async def _drain(self, reads: AsyncIterator[bytes]) -> None:
-        """The client has its answer; what else comes is for the tape, as far as it comes soon."""
+        """The client has its answer; further data is for the tape, if it comes soon."""
         try:
             async with asyncio.timeout(_DRAIN):
                 async for data in reads:
@@ -448,7 +448,7 @@ class StreamRelay(Relay):
         await super().fail(fault)
 
     async def break_off(self, fault: Fault) -> None:
-        """What is held back goes out, then an error event, unless a call is complete."""
+        """Sends what is held back, then an error event, unless a call is complete."""
         self._pending.append(self._converter.fail(fault.error))
         await self._write_pending()
         await self.client.end()
@@ -515,7 +515,7 @@ class MessageRelay(Relay):
             converted = message.convert(value, body)
         except Exception as error:  # a bug of ours never costs the user the answer
             text = f"the workbench itself failed ({type(error).__name__}: {error})"
-            if not message.setting.frontend.relays:  # nobody understands a chat's answer there
+            if not message.setting.frontend.relays:  # a chat's answer is not understood there
                 raise Faulted(
                     Fault(500, f"{text}; please report it", "workbench_error", permanent=True)
                 ) from None
@@ -538,7 +538,7 @@ class MessageRelay(Relay):
         return body if message.setting.raw else dumps(converted)
 
     def _collected(self, body: bytes) -> bytes:
-        """Some servers stream whatever they are asked: the client gets the message all the same."""
+        """Some servers always stream: the client gets a message anyway."""
         converter = Converter(self._recipe)
         if converter.raw:
             return body
@@ -581,7 +581,7 @@ class UnchangedRelay(Relay):
         return self.exchange.outgoing.incoming.method == "POST" and reply.status in (404, 405, 501)
 
     def _with_advice(self, fault: Fault) -> Fault:
-        """What would be served, or which setting would make us serve it."""
+        """The paths that are served, or the setting that would make us serve this one."""
         path = self.exchange.outgoing.incoming.path
         if is_about_model(fault) and path in SERVED:
             return fault
@@ -591,7 +591,7 @@ class UnchangedRelay(Relay):
         return replace(fault, message=f"{fault.message} {advice}", original=None)
 
     def passed_on(self, head: bytes) -> None:
-        """A model's calls as text say that somebody should have converted them."""
+        """A model's calls as text are a sign that they should have been converted."""
         incoming = self.exchange.outgoing.incoming
         if incoming.method != "POST" or incoming.json is None or b"<" not in head:
             return
@@ -612,7 +612,7 @@ _SAID = frozenset({"text", "content", "delta", "response", "output_text", "reaso
 
 
 def text_in_body(body: bytes) -> str:
-    """What a model says in an answer of any API: the texts of a JSON body, or of the events of a stream."""
+    """A model's text in an answer of any API: the texts of a JSON body, or of the events of a stream."""
     whole = json_object(body)
     if whole is not None:
         return "\n".join(_texts(whole))
@@ -635,7 +635,8 @@ def _items(value: Any) -> list[Any]:
 
 
 def _unchanged_headers(reply: Reply) -> Pairs:
-    """With the length, where the body goes on byte for byte; without a body it is the length of another."""
+    """With the length if the body goes on byte for byte; an answer without a body has the length of
+    another."""
     length = first(reply.headers, "content-length")
     if length is None or first(reply.headers, "content-encoding") or reply.status in (204, 304):
         return headers_for_client(reply.headers)
@@ -643,7 +644,7 @@ def _unchanged_headers(reply: Reply) -> Pairs:
 
 
 def relay_for(exchange: Exchange) -> Relay:
-    """The way that the answer to this request takes."""
+    """The relay for the answer to this request."""
     if exchange.recipe is None:
         return UnchangedRelay(exchange)
     relay = StreamRelay if exchange.outgoing.incoming.wants_stream else MessageRelay

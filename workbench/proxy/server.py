@@ -1,6 +1,4 @@
-"""The server: the process that listens, from its first line on the terminal to the last tape; and its
-socket.
-"""
+"""The server: the process that listens, from its first output to the last tape; and its socket."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ from workbench.system import on_signals, run
 
 
 def bind(host: str, port: int, *, shared: bool = False) -> socket.socket:
-    """A socket that listens at the address, with others of ours where it is `shared`. Raises UserError with
+    """A socket that listens at the address; `shared`: together with others of ours. Raises UserError with
     what to do."""
     try:
         family, kind, proto, _, address = socket.getaddrinfo(
@@ -51,7 +49,7 @@ def bind(host: str, port: int, *, shared: bool = False) -> socket.socket:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT if shared else socket.SO_REUSEADDR, 1)
     try:
         sock.bind(address)
-        # Asked now and not later: two proxies may both bind with SO_REUSEADDR, only one can listen.
+        # Listen now and not later: two proxies may both bind with SO_REUSEADDR, only one can listen.
         sock.listen(2048)
     except OSError as error:
         sock.close()
@@ -75,13 +73,13 @@ def _why(error: OSError, host: str, port: int) -> str:
 _STOPPING = "the workbench is being stopped; the answer ends here"
 # The recorder's thread must not keep the interpreter to itself: a chunk would wait for it (default 5 ms).
 _SWITCH = 0.0005
-_ALLOCATIONS = 10_000  # between two looks for garbage among the newest objects (default 700)
-_LOOK = 2.0  # seconds between two looks whether the registration is still there
+_ALLOCATIONS = 10_000  # between two collections of the youngest objects (default 700)
+_LOOK = 2.0  # seconds between two checks that the registration is still there
 _AFTER_GRACE = 5  # seconds for error events and tapes, once the grace period is over
 
 
 class Log(Protocol):
-    """What gets the row of each exchange that has ended."""
+    """Receives the row of each exchange that has ended."""
 
     def put(self, row: Mapping[str, Any]) -> None: ...
 
@@ -112,7 +110,7 @@ def work(
 ) -> int:
     """Serve at these sockets, alone or as one of a team."""
     sys.setswitchinterval(_SWITCH)
-    # What goes wrong is on a tape, or said by us.
+    # Errors are on a tape, or reported by us.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     log = open_log()
     on_end = None if log is None else log.put
@@ -148,8 +146,8 @@ async def _serve(
 
 
 def _spare_the_collector() -> None:
-    """What the process has loaded stays until its end: to look at all of it again and again would hold up
-    every stream for some 20 ms each time."""
+    """Loaded modules stay until the process ends: scanning them again and again would hold up every stream
+    for some 20 ms each time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(_ALLOCATIONS, 20, 50)
@@ -194,11 +192,11 @@ class Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Ours are set already, and a clean end is not an end by signal."""
+        """Our handlers are already set, and a clean end is not an end by signal."""
         yield
 
     def stop(self) -> None:
-        """Once: finish what runs. Twice: end it now. A third time: leave."""
+        """Called once: finish running exchanges. Twice: end them now. A third time: exit."""
         self._asked += 1
         self.should_exit = True
         if self._asked == 2:
@@ -215,7 +213,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         if self._team is not None:
             if self._team.takes_over:
-                await self._control.catch_up()  # others were told things before we were there
+                await self._control.catch_up()  # others got changes before we started
             asyncio.get_running_loop().add_reader(self._team.alive, self._left_alone, self._team.alive)
         await super().startup(sockets)
         if self._team is None:
@@ -229,14 +227,14 @@ class Server(uvicorn.Server):
         self.stop()
 
     def _register(self) -> None:
-        registered(self._settings.library)  # tidies away those that died
+        registered(self._settings.library)  # removes those of dead processes
         control = self._url.removesuffix("/v1") + CONTROL
         self._registration = Registration(os.getpid(), self._url, control, self._token, time.time())
         self._file = register(self._settings.library, self._registration)
         self._keeper = asyncio.create_task(self._stay_registered())
 
     async def _stay_registered(self) -> None:
-        """The library may be deleted while we run: screens shall find us in the new one."""
+        """The library may be deleted while we run: screens must find us in the new one."""
         while True:
             await asyncio.sleep(_LOOK)
             if self._file is None or not self._file.exists():
@@ -247,7 +245,7 @@ class Server(uvicorn.Server):
         timer = loop.call_later(self._settings.grace, self._proxy.interrupt_all, _STOPPING)
         latest = loop.time() + self._settings.grace + _AFTER_GRACE
         await super().shutdown(sockets)
-        # A resend has no connection, so nobody has waited for it yet.
+        # A resend has no connection, so it has not been waited for yet.
         while self._proxy.running and not self.force_exit and loop.time() < latest:
             await asyncio.sleep(0.02)
         timer.cancel()
@@ -267,7 +265,7 @@ def application(settings: Settings, proxy: Proxy, control: Control) -> ASGIApp:
     ours = Starlette(routes=[Route("/health", answer_health, methods=["GET"]), control.routes()])
 
     async def route(scope: Scope, receive: Receive, send: Send) -> None:
-        # By hand: a framework's layers would be around every chunk of every stream.
+        # Without a framework: its layers would wrap every chunk of every stream.
         path = scope.get("path", "")
         is_ours = scope["type"] != "http" or path == "/health" or path.startswith(f"{CONTROL}/")
         await (ours if is_ours else proxy)(scope, receive, send)

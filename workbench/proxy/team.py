@@ -2,13 +2,13 @@
 others what only they know, and tells them what all have to know.
 
 Each worker has a private address on loopback, at which it answers the control endpoints for itself alone.
-What is asked at the common address reaches one worker, which asks the others:
+A request to the common address reaches one worker, which asks the others:
 
-- what changes the proxy (an upstream's dialect, breakpoints) is done by each of them;
-- what is to be listed (what runs, what is held) is put together;
-- what concerns one answer that is held is done by the worker that holds it.
+- changes of the proxy (an upstream's dialect, breakpoints) are made by each of them;
+- lists (what runs, what is held) are put together;
+- a request about a held answer is handled by the worker that holds it.
 
-Nothing is stored: a worker that takes another's place asks one of the others how things stand.
+Nothing is stored: a worker that takes another's place asks one of the others for the current state.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from workbench.proxy.guard import CONTROL
 from workbench.proxy.http1 import Connections, HttpError
 from workbench.text import json_object
 
-ALONE = "x-workbench-alone"  # the header of what one worker asks another
-_SECONDS = 2.0  # for an answer of one that may just be replaced
+ALONE = "x-workbench-alone"  # the header of requests between workers
+_SECONDS = 2.0  # for an answer of a worker that may just be being replaced
 
 Body = dict[str, Any]
 
@@ -33,7 +33,7 @@ Body = dict[str, Any]
 class Team:
     """The others, as one worker sees them."""
 
-    pid: int  # of the process that started all of them: by this one the proxy is known
+    pid: int  # of the process that started all of them; it identifies the proxy
     url: str
     token: str
     others: Sequence[str]  # their private addresses

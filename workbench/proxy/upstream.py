@@ -26,10 +26,9 @@ class Limits:
 
 
 class _Deadline:
-    """How long the next piece of a body is waited for.
+    """Timeout for the next piece of a body.
 
-    One timer for all pieces, which looks when it is due whether there was one meanwhile: to set one anew for
-    each would cost more than to read it.
+    One timer, rechecked when due, since rearming it per piece would cost more than reading the piece.
     """
 
     def __init__(self, answer: Answer, idle: float, until: float) -> None:
@@ -38,7 +37,7 @@ class _Deadline:
         self._until = until
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
-        self.passed: Callable[[str, str], Fault] | None = None  # what to say of it
+        self.passed: Callable[[str, str], Fault] | None = None  # makes the fault, once it has passed
 
     def start(self) -> None:
         if self._timer is None:
@@ -48,7 +47,7 @@ class _Deadline:
         now, answer = self._loop.time(), self._answer
         due = min((answer.heard if answer.waiting else now) + self._idle, self._until)
         if now < due or not answer.waiting:
-            # Where nobody reads, a slow client is waited for, which has a limit of its own.
+            # Nothing is being read: we wait for a slow client, which has its own timeout.
             self._timer = self._loop.call_at(max(due, now + _NOT_AT_ONCE), self._look)
             return
         self._timer = None
@@ -62,8 +61,8 @@ class _Deadline:
 
 
 class Reply:
-    """An upstream's answer: its head at once, its body piece by piece, decoded. All of it must have come when
-    the loop's time is `until`."""
+    """An upstream's answer: its head at once, its body piece by piece, decoded. All of it must have come by
+    the loop's time `until`."""
 
     def __init__(self, answer: Answer, upstream: Upstream, limits: Limits, until: float) -> None:
         self._answer = answer
@@ -82,7 +81,7 @@ class Reply:
         return (first(self.headers, "content-type") or "").partition(";")[0].strip().lower()
 
     async def peek(self, enough: Callable[[bytes], bool]) -> bytes:
-        """How the body begins, up to where that is enough; `reads` gives it again."""
+        """The beginning of the body, until that is enough; `reads` gives it again."""
         head = b"".join(self._peeked)
         while not enough(head) and (data := await anext(self._pieces(), None)) is not None:
             self._peeked.append(data)
@@ -102,8 +101,8 @@ class Reply:
             yield data
 
     async def pump(self, take: Callable[[bytes], bool]) -> None:
-        """Have each piece taken in the moment it comes, without anybody's turn in between, for as long as
-        that is possible and `take` returns True. What follows, the end as well, is to be read."""
+        """Deliver each piece synchronously while possible and `take` returns True; read the rest, and the
+        end, with `read`."""
         if not self._peeked and isinstance(self._decoder, Identity):
             await self._answer.pump(take)
 
@@ -133,7 +132,7 @@ class Reply:
         """Give the connection back, or close it when there is more to come: upstream stops working then."""
         self._deadline.stop()
         self._answer.close()
-        self._coming = None  # it knows this reply, and would keep it in memory
+        self._coming = None  # it refers to this reply, and would keep it in memory
 
 
 class UpstreamClient:
@@ -144,7 +143,7 @@ class UpstreamClient:
         self._connections = Connections(limits.connect)
 
     def prepare(self, upstream: Upstream) -> None:
-        """What the first request to it need not wait for."""
+        """Preparations that the first request need not wait for."""
         if upstream.url.startswith("https:"):
             self._connections.prepare_tls()
 
@@ -160,8 +159,8 @@ class UpstreamClient:
             raise Faulted(of_exception(error, upstream.name, upstream.url)) from error
 
     async def _head(self, method: str, url: str, headers: Pairs, body: bytes) -> Answer:
-        """Once more on a new connection, where the old one was closed before a byte of the answer had come:
-        the server had hung up while nobody used it, or was restarted, and has not seen this request."""
+        """Retries on a new connection if the old one was closed before a byte of the answer had come: the
+        server had closed it while idle, or was restarted, and has not seen this request."""
         try:
             return await self._connections.ask(method, url, headers, body)
         except HttpError as error:

@@ -1,7 +1,8 @@
-"""Several workers at one address: `serve --workers`. The process that starts them serves nobody itself.
+"""Several workers at one address: `serve --workers`. The process that starts them serves no requests itself.
 
 Each worker has a listening socket of its own at the same port, among which the system shares out connections.
-This process keeps all of these sockets open. So when a worker is killed, whoever waits to be accepted by it
+This process keeps all of these sockets open. So when a worker is killed, a client that waits to be accepted
+by it
 is accepted by the one that takes its place.
 """
 
@@ -31,9 +32,9 @@ from workbench.proxy.server import OpenLog, bind, work
 from workbench.proxy.team import Team
 from workbench.text import say
 
-_LOOK = 2.0  # seconds between two looks whether the registration is still there
+_LOOK = 2.0  # seconds between two checks that the registration is still there
 _START = 60.0  # seconds until all must serve
-_SOON = 10.0  # seconds in which so many ends are not an accident:
+_SOON = 10.0  # seconds in which this many exits are not an accident:
 _TOO_OFTEN = 5
 
 
@@ -60,7 +61,7 @@ class Workers:
         self._settings = settings
         self._breakpoints = breakpoints
         self._open_log = open_log
-        with bind(settings.listen, settings.port) as sock:  # says what is wrong, and chooses a port for 0
+        with bind(settings.listen, settings.port) as sock:  # reports problems, and chooses a port for 0
             port = sock.getsockname()[1]
         self._public = [bind(settings.listen, port, shared=True) for _ in range(count)]
         self._private = [socket.create_server(("127.0.0.1", 0), backlog=256) for _ in range(count)]
@@ -80,7 +81,7 @@ class Workers:
             os.set_blocking(end, False)
 
     def run(self, announce: Callable[[str], None]) -> int:
-        gc.freeze()  # what is loaded by now is shared by all: a look for garbage would copy it
+        gc.freeze()  # memory loaded so far is shared by all: a garbage collection would copy it
         signal.set_wakeup_fd(self._wake[1], warn_on_full_buffer=False)
         for stop in (signal.SIGINT, signal.SIGTERM):
             signal.signal(stop, self._stop)
@@ -93,16 +94,16 @@ class Workers:
             announce(self._url)
         while self._running:
             self._wait(_LOOK)
-            self._newly_ready()  # those that took another's place: nobody waits for them
+            self._newly_ready()  # replacements of other workers: nothing waits for them
             self._reap()
             if not self._asked and (self._file is None or not self._file.exists()):
-                self._register()  # the library was deleted: screens shall find us in the new one
+                self._register()  # the library was deleted: screens must find us in the new one
         if self._file is not None:
             self._file.unlink(missing_ok=True)
         return self._code
 
     def _register(self) -> None:
-        registered(self._settings.library)  # tidies away those that died
+        registered(self._settings.library)  # removes those of dead processes
         control = self._url.removesuffix("/v1") + CONTROL
         made = Registration(os.getpid(), self._url, control, self._token, time.time())
         self._file = register(self._settings.library, made)
@@ -127,13 +128,13 @@ class Workers:
             return 0
 
     def _wait(self, seconds: float) -> None:
-        """For a signal, for workers that are ready, or as long."""
+        """Wait for a signal, for workers that are ready, or for the given time."""
         with contextlib.suppress(BlockingIOError):
             select.select([self._wake[0], self._ready[0]], [], [], seconds)
             os.read(self._wake[0], 4096)
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
-        """Once: they finish what runs. Twice: they end it now. A third time: they leave."""
+        """Called once: they finish running exchanges. Twice: they end them now. A third time: they exit."""
         self._asked += 1
         self._tell_all(signal.SIGTERM)
 

@@ -1,6 +1,6 @@
 """Credentials in the bytes of an answer, masked at equal length, wherever reads and deltas cut them.
 
-An answer is looked through twice: as bytes, and as the texts of its events. A model that repeats a key writes
+An answer is searched twice: as bytes, and as the texts of its events. A model that repeats a key writes
 a few letters of it in each event, and no search in the bytes would find it. So every text of an event (its
 content, its reasoning, the arguments of a call) belongs to a channel, and what is found in a channel is
 masked at the places in the stream where it came from.
@@ -17,8 +17,8 @@ from workbench.recording.redaction import BYTE_RULES, NAME_HINTS, SHORTEST, Mask
 from workbench.recording.secretrules import Rule, accepts, places
 
 _LETTERS = tuple(rule.letters for rule in BYTE_RULES if rule.named is None)
-# A text that ends with the beginning of one of these may go on as a credential. Where the letters only stand
-# before one there is nothing to be kept: they are remembered.
+# A text that ends with the beginning of one of these may go on as a credential. Where the letters only
+# precede one, nothing is held back: they are remembered.
 _INCLUDED = tuple(rule.letters for rule in BYTE_RULES if rule.included)
 _PARTIAL = frozenset(letters[:n] for letters in _INCLUDED for n in range(1, len(letters)))
 _LETTER = frozenset(bytes([code]) for code in range(256) if chr(code).isascii() and chr(code).isalnum())
@@ -35,7 +35,7 @@ _MOST_CHANNELS = 64
 
 
 def _any_of(words: Iterable[bytes]) -> bytes:
-    """A pattern for any of these words, with common beginnings written once: so much faster to search for."""
+    """A pattern for any of these words, with common prefixes written once, which is much faster to search."""
     tree: dict[int, list[bytes]] = {}
     for word in words:
         tree.setdefault(word[0], []).append(word[1:])
@@ -57,8 +57,8 @@ _NOT_A_NAME = rb'(?!(?:s(?:_details)?|_ids)"\s?:\s?[\d{\[n])'  # numbers of toke
 
 
 def _trigger() -> re.Pattern[bytes]:
-    """One search for what each rule needs at least. A word is looked for by its rarest letter, from which the
-    others are compared: four times as fast as from the first one, for most letters begin no word then."""
+    """One regex for all rules' required words, anchored at each word's rarest letter: 4× faster than the
+    first."""
     words = [(letters, b"") for letters in _LETTERS]
     words += [(spelling, _NOT_A_NAME) for hint in NAME_HINTS for spelling in _spellings(hint)]
     by_letter: dict[bytes, list[bytes]] = {}
@@ -73,7 +73,7 @@ def _trigger() -> re.Pattern[bytes]:
 
 _TRIGGER = _trigger()
 _OVERLAP = max(map(len, (*_LETTERS, *NAME_HINTS))) - 1
-_LONGEST_NAME = 180  # with what may stand between it and its value
+_LONGEST_NAME = 180  # with what may be between it and its value
 
 
 class Passed:
@@ -88,7 +88,7 @@ class Passed:
 
 
 class Scanner:
-    """Looks through bytes that come in parts, each with its place in the stream.
+    """Searches bytes that come in parts, each with its place in the stream.
 
     Of what came before, two things are kept: the tail, which may still become a credential and so is not
     decided, and before it as much as a name may need, whose value is then masked from its first byte on.
@@ -98,27 +98,27 @@ class Scanner:
 
     def __init__(self, secrets: Sequence[Secret], passed: Passed | None = None) -> None:
         self.tail = b""  # what may still become a credential
-        self.context = b""  # what stands before it
-        self._near = 0  # for so many bytes more the name of a secret may stand in the context
+        self.context = b""  # what precedes it
+        self._near = 0  # for this many more bytes the context may contain a secret's name
         self._secrets = secrets
         self._passed = Passed() if passed is None else passed
         self._parts: list[tuple[int, int]] = []  # of the tail: where in the stream, how long
-        self._runs: list[re.Pattern[bytes]] = []  # of what was found and goes on
-        self._sure = 0  # so many bytes at the tail's end are the beginning of a credential, most likely
+        self._runs: list[re.Pattern[bytes]] = []  # of matches that go on
+        self._sure = 0  # this many bytes at the tail's end are probably the start of a credential
 
     @property
     def idle(self) -> bool:
-        """Whether nothing that came has to do with what comes."""
+        """Whether earlier parts cannot affect later ones."""
         return not self.tail and not self._runs and self._near <= 0
 
     def open_from(self, decided: int) -> int | None:
-        """The first place in the stream that is not decided; before that one everything is."""
+        """The first undecided place in the stream; everything before it is decided."""
         if not self._parts or sum(self._parts[-1]) <= decided:
             return None
         return max(decided, self._parts[0][0])
 
     def passes(self, data: bytes) -> bool:
-        """Whether the next part is plain and decided, at little cost; if not it has to be fed."""
+        """A cheap check whether the next part is plain and decided; if not, it has to be fed."""
         if self.tail or self._runs or self._near > 0:
             return False
         passed, context = self._passed, self.context
@@ -135,7 +135,7 @@ class Scanner:
         return True
 
     def repeats(self) -> bool:
-        """Whether the text that was plain a moment ago is plain here, too: it comes after the same."""
+        """Whether the text that was just found plain is plain here, too: the same text precedes it."""
         same = self.context == self._passed.before and self.idle
         if same:
             self.context = self._passed.after
@@ -152,7 +152,7 @@ class Scanner:
         else:
             self._parts.append((at, len(data)))
         hint = _last_hint(window, max(0, skip - _OVERLAP))
-        named = self._near > 0 or hint >= 0  # before this part, or in it: it may be a long one
+        named = self._near > 0 or hint >= 0  # a name before this part, or in it: the value may be long
         self._near -= len(data)
         if hint >= 0:
             self._near = max(self._near, hint + _LONGEST_NAME - len(window))
@@ -195,8 +195,8 @@ class Scanner:
                     yield *match.span("secret"), rule.run
 
     def _opening(self, window: bytes, rules: Sequence[Rule[bytes]]) -> Iterator[tuple[int, bool]]:
-        """Where something begins that more could complete, and whether it is most likely a credential. What
-        has a name is masked as it comes: it has no beginning that could be kept."""
+        """Where an incomplete match begins, and whether it is most likely a credential. A named value is
+        masked as it comes: nothing of it is held back."""
         for secret in self._secrets:
             if (length := _beginning(window, secret.data)) > 0:
                 yield len(window) - length, True
@@ -204,7 +204,7 @@ class Scanner:
             if rule.named is not None:
                 continue
             for at in places(window, rule.letters):
-                # What is found already goes on as a run.
+                # A match that was found already continues as a run.
                 if rule.opening.match(window, at) is not None and _match(rule, window, at) is None:
                     yield at, rule.sure
         if length := _partial(window):
@@ -245,7 +245,7 @@ def _match(rule: Rule[bytes], window: bytes, at: int) -> re.Match[bytes] | None:
 
 
 def _last_hint(window: bytes, start: int) -> int:
-    """Where what may be a part of a secret's name ends, the last of them; -1 where there is none."""
+    """The end of the last possible part of a secret's name; -1 if there is none."""
     last = -1
     for match in _HINT_SEARCH.finditer(window, start):
         last = match.end()
@@ -253,8 +253,8 @@ def _last_hint(window: bytes, start: int) -> int:
 
 
 def _beginning(window: bytes, data: bytes) -> int:
-    """How long the longest end of the window is that is the beginning of the secret. One letter at the end of
-    a word is not kept for it."""
+    """Length of the longest suffix of the window that is a prefix of the secret; a single letter at the end
+    of a word is ignored."""
     if window[-1:] not in data:
         return 0
     at = window.find(data[:1], max(0, len(window) - len(data) + 1))
@@ -267,7 +267,7 @@ def _beginning(window: bytes, data: bytes) -> int:
 
 
 def _partial(text: bytes) -> int:
-    """How long the end of a text is that more could make the letters of a rule, from where a word begins."""
+    """Length of the text's end that could still become the letters of a rule, from the start of a word."""
     before = text.rstrip(_IN_WORD)
     word = text[len(before) :]
     if before[-1:] == b"\\":
@@ -276,8 +276,7 @@ def _partial(text: bytes) -> int:
 
 
 class Usual(NamedTuple):
-    """Most events differ from the one before in nothing but a text. What stands around that is known to be
-    plain."""
+    """Most events differ from the previous one only in a text. What surrounds it is known to be plain."""
 
     head: bytes
     rest: bytes
@@ -285,16 +284,16 @@ class Usual(NamedTuple):
     channel: Scanner
 
     def texts(self, events: bytes) -> bytes | None:
-        """The texts of one or many such events as one: a server that is fast sends many in a read. None where
-        one of them is another."""
+        """The texts of one or many such events as one: a server that is fast sends many in a read. None if
+        one of them has another shape."""
         head, rest, gap = self.head, self.rest, self.gap
         if not events.startswith(head) or not events.endswith(rest):
             return None
         text = events[len(head) : -len(rest)]
         if gap not in text:
             return text if _STRING.fullmatch(text) is not None else None
-        # Cut at something short, and compared as a whole: to search for what stands between two texts would
-        # be to look through that again for each of them. No escape goes on over the end of a line.
+        # Split at something short, and compared as a whole: searching for the bytes between two texts would
+        # scan them again for each text. No escape goes on over the end of a line.
         before, after = len(head), len(gap) - len(rest)
         texts = [event[before:after] for event in events[: -len(gap)].split(gap)]
         if text != (rest + head).join(texts) or _STRING.fullmatch(b"\n".join(texts)) is None:
@@ -305,8 +304,8 @@ class Usual(NamedTuple):
 class AnswerMasker:
     """One direction of one exchange. Before the place `decided` in the stream nothing changes any more.
 
-    What comes is looked at twice, and both looks cost more than all else that is done for a tape. So whole
-    lines are first compared with what is usual, which decides nearly all of them at once.
+    All data is searched twice, and each search costs more than all other work for a tape. So whole lines are
+    first compared with the usual shape, which decides nearly all of them at once.
     """
 
     def __init__(self, secrets: Sequence[Secret], passed: Passed | None = None) -> None:
@@ -316,7 +315,7 @@ class AnswerMasker:
         self._raw = Scanner(())
         self._channels: dict[tuple[bytes, ...], Scanner] = {}
         self._line = b""  # the beginning of a line that is not whole
-        self._unread = 0  # so much at its end was not looked at as bytes: it may turn out to be usual
+        self._unread = 0  # bytes at its end not yet searched: they may turn out to be usual
         self._skips = False  # the rest of a line that is too long
         self._open: list[Piece] = []
         self._usual: Usual | None = None
@@ -352,7 +351,7 @@ class AnswerMasker:
         return True
 
     def _repeats(self, lines: bytes) -> bool:
-        """Whether these lines were plain a moment ago, in the other direction, and nothing is other here."""
+        """Whether these lines were just found plain in the other direction, and nothing differs here."""
         passed, usual = self._passed, self._usual
         if lines != passed.lines or usual is None or passed.usual is None:
             return False
@@ -375,13 +374,13 @@ class AnswerMasker:
             if usual is None or not usual.channel.passes(text):
                 return False
             self._passed.lines = lines
-            self._passed.usual = usual.head, usual.rest  # not more of it: its channel knows this
+            self._passed.usual = usual.head, usual.rest  # only these: its channel refers back to this object
         self._raw.context = b"\n"
         return True
 
     def _partly_usual(self, lines: bytes) -> bytes | None:
-        """The texts of lines that are not all as usual, but plain around their texts and of one channel; None
-        where it takes more to read them. A stream begins with another event, and ends with one."""
+        """Texts of lines outside the usual shape, all of one channel; None if they need full parsing. A
+        stream's first and last events are such lines."""
         usual = self._usual
         if usual is None or usual.head not in lines:
             usual = self._learn_from_first(lines)
@@ -446,7 +445,7 @@ class AnswerMasker:
     def _channel(self, key: tuple[bytes, ...]) -> Scanner:
         channel = self._channels.get(key)
         if channel is None:
-            if len(self._channels) >= _MOST_CHANNELS:  # somebody counts in their events
+            if len(self._channels) >= _MOST_CHANNELS:  # the events count something in their keys
                 self._usual = None
                 self._channels = {key: one for key, one in self._channels.items() if not one.idle}
             channel = self._channels[key] = Scanner(self._secrets, self._passed)
@@ -472,13 +471,13 @@ class AnswerMasker:
             self._mask(self._read_lines(data, self._total - len(data)))
             if cut:
                 self._learn_from_last(window[:cut])
-        # What was written for lack of time stays decided.
+        # Text that was written because time was up stays decided.
         self.decided = decided = max(self.decided, min(self._first_open(), self._own.decided))
         self._open = [part for part in self._open if part.end > decided]
         return piece
 
     def decide(self) -> None:
-        """Time is up: what is undecided is written as it is, or masked if it is most likely a secret."""
+        """Time is up: undecided text is written as it is, or masked if it is most likely a secret."""
         self._own.decide()
         self._read_bytes(self._line)
         self._mask(found for one in (self._raw, *self._channels.values()) for found in one.certain())
@@ -491,8 +490,8 @@ class AnswerMasker:
                 part.mask(found)
 
     def _read_bytes(self, window: bytes) -> None:
-        """Look for secrets in the bytes: in those of the window, which ends where the stream does, that were
-        not looked at yet."""
+        """Look for secrets in the bytes: in the part of the window, which ends where the stream does, that
+        was not searched yet."""
         data = window[len(self._line) - self._unread :]
         self._unread = 0
         if self._raw.idle and data[-1:] == b"\n" and _TRIGGER.search(data) is None:
@@ -527,10 +526,10 @@ class AnswerMasker:
 
 
 def _gap(lines: bytes) -> bytes:
-    """What stands between two events."""
+    """The bytes between two events."""
     return b"\r\n\r\n" if b"\r\n\r\n" in lines else b"\n\n"
 
 
 def _may_be_event(rest: bytes) -> bool:
-    """Whether what has come of a line may become one whose texts are read."""
+    """Whether an incomplete line may become one whose texts are read."""
     return _EVENT.startswith(rest[: len(_EVENT)]) and len(rest) <= _LONGEST_LINE

@@ -26,18 +26,18 @@ from workbench.system import give_back_memory
 
 _EVERY = 2.0  # seconds between two updates of a running exchange's row
 _GATHER = 0.05  # seconds to wait for more rows, which go into one transaction
-_BUSY = 0.25  # how long another writer is waited for; the rows are tried again
+_BUSY = 0.25  # how long to wait for another writer; then the rows are tried again
 _SOON, _LATER = 60.0, 3600.0  # seconds between two looks for old tapes: after an exchange, and without one
-_AT_ONCE = 20  # tapes that are deleted before the rows have their turn again
-_CATCH_UP = 200  # tapes without a row when a proxy starts; of an index that was lost meanwhile it is all
-_LOOK = 2.0  # seconds between two looks whether the index is still there
+_AT_ONCE = 20  # tapes that are deleted before rows are written again
+_CATCH_UP = 200  # tapes without a row that are read at the start; all of them if the index was lost later
+_LOOK = 2.0  # seconds between two checks that the index is still there
 _PROCESS_STARTED = time.time()
 
 
 class IndexWriter:
     """A thread that keeps the index up to date, and deletes tapes that are too old or too many.
 
-    `problem` says why the index is not up to date; the tapes are recorded all the same.
+    `problem` says why the index is not up to date; the tapes are recorded anyway.
     """
 
     def __init__(self, library: Path, keep: Keep) -> None:
@@ -64,13 +64,13 @@ class IndexWriter:
         self._thread.start()
 
     def put(self, row: dict[str, Any], urgent: bool) -> None:
-        """News of a tape; urgent when it began or ended, the rest is written once a second. The row may go
-        on changing: it is copied when it is written."""
+        """An update of a tape's row; urgent when it began or ended, others are written once a second. The row
+        may change meanwhile: it is copied when it is written."""
         path = row["path"]
-        if not urgent and path in self._rows:  # it is the same row: there is nothing to tell
+        if not urgent and path in self._rows:  # it is the same row: nothing to do
             return
         with self._lock:
-            first = not self._rows  # as long as there is nothing to write, the thread waits for its next duty
+            first = not self._rows  # without anything to write, the thread sleeps until its next task
             self._rows[path] = row
             if urgent:
                 self._urgent.add(path)
@@ -78,7 +78,7 @@ class IndexWriter:
             self._wake.set()
 
     def close(self, timeout: float) -> bool:
-        """Write the last news; False when the time ran out."""
+        """Write the last updates; False when the time ran out."""
         self._closing.set()
         self._wake.set()
         if self._thread.ident is None:
@@ -110,7 +110,7 @@ class IndexWriter:
         self._settled, self._most = False, None
 
     def _due_in(self) -> float:
-        """Seconds until something is to be done unasked."""
+        """Seconds until the next scheduled task."""
         if self._expiring is not None or self._unknown:
             return 0.0
         now = time.monotonic()
@@ -132,7 +132,7 @@ class IndexWriter:
         self._ended = self._ended or any(row["state"] != "running" for row in rows.values())
 
     def _tidy(self) -> None:
-        """A few tapes at a time, so that news need not wait for a thousand."""
+        """A few tapes at a time, so that updates need not wait for a thousand."""
         now = time.monotonic()
         if self._expiring is None:
             if now - self._expired < (_SOON if self._ended else _LATER):
@@ -146,7 +146,7 @@ class IndexWriter:
             self._expiring = None
 
     def _catch_up(self) -> None:
-        """One tape at a time: to read one takes a while, and the relay shares the interpreter."""
+        """One tape at a time: reading one takes a while, and the relay shares the interpreter."""
         if self._unknown:
             entry = self._unknown.pop()
             row = summarise(self._library, entry)
@@ -159,13 +159,13 @@ class IndexWriter:
         self._unknown = reconcile(self._library, index)[: self._most][::-1]
 
     def _try(self, work: Callable[[Index], None]) -> bool:
-        """With the index, if it can be had. What is wrong with it stands in `problem`, and is tried again."""
+        """Use the index, if it can be opened. Errors are in `problem`; it is tried again."""
         try:
             self._look()
             if self._index is None:
                 self._index = Index(self._library, _BUSY)
             work(self._index)
-        except Exception as error:  # a bug of ours, too: the next rows may do better
+        except Exception as error:  # also for a bug of ours: the next rows may work
             self.problem = f"the index of {self._library} is not up to date: {error}"
             if not isinstance(error, sqlite3.OperationalError):
                 self._drop()
@@ -183,7 +183,7 @@ class IndexWriter:
 
 
 def _put(index: Index, rows: Mapping[str, Mapping[str, Any]], urgent: set[str]) -> None:
-    """Those that began or ended, whole; of the others how far they have come, which costs a third of it."""
+    """Whole rows of those that began or ended; only the progress of the others, which costs a third."""
     known = [row for path, row in rows.items() if path not in urgent and row["state"] == "running"]
     if known and index.update(known):
         rows = {path: row for path, row in rows.items() if path in urgent or row["state"] != "running"}
@@ -193,14 +193,14 @@ def _put(index: Index, rows: Mapping[str, Mapping[str, Any]], urgent: set[str]) 
 
 _STALLED = 2.0  # seconds
 _SLICE = 1 << 20  # bytes
-_MUCH = 2 << 20  # bytes of answers that have ended: it pays to give their memory back
+_MUCH = 2 << 20  # bytes of answers that have ended: then it is worth giving their memory back
 
 
 class Recorder:
-    """Takes what the event loop says at once, and writes it in a thread of its own.
+    """Accepts items from the event loop at once, and writes them in a thread of its own.
 
-    When the disk cannot keep up, or takes nothing at all, the exchanges go on: what is not recorded is
-    counted here and on the tapes, and `problem` says why.
+    When the disk cannot keep up, or is full, the exchanges go on: unrecorded lines are counted here and on
+    the tapes, and `problem` says why.
     """
 
     def __init__(
@@ -254,12 +254,12 @@ class Recorder:
 
     @property
     def waiting_bytes(self) -> int:
-        """About how much memory is taken by what is not written yet."""
+        """The approximate memory of unwritten items."""
         return self._backlog.size
 
     @property
     def index_problem(self) -> str | None:
-        """Why the index is not up to date; the tapes are written all the same."""
+        """Why the index is not up to date; the tapes are written anyway."""
         return self._index_writer.problem
 
     def close(self, timeout: float = 5) -> bool:
@@ -272,7 +272,7 @@ class Recorder:
         return indexed and not self._thread.is_alive()
 
     def lose(self, lines: int, payload: int) -> None:
-        """So much will not be on any tape."""
+        """This much will not be on any tape."""
         with self._lock:
             self.lost_lines += lines
             self.lost_bytes += payload
@@ -295,8 +295,8 @@ class Recorder:
 
 
 def _slices(items: list[Item]) -> Iterator[list[Item]]:
-    """In pieces of a bounded size: after a stall there is much to write, and its memory is to be free soon.
-    Beginnings wait for their turn anyway. Also once without any item: something may be due."""
+    """In pieces of a bounded size: after a stall there is much to write, and its memory should be freed soon.
+    New tapes wait for their turn anyway. Yields once even without items: something may be due."""
     start = size = 0
     for at, item in enumerate(items):
         size += 0 if item.op == "begin" else item.size

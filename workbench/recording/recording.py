@@ -15,23 +15,23 @@ from workbench.tape.format import End, Release, Side
 T = TypeVar("T")
 
 # The thread waits this long for more before it takes what there is: a wake-up for every line would cost the
-# relay more than the line itself. So much is lost when the process is killed.
+# relay more than the line itself. This much is lost when the process is killed.
 GATHER = 0.05
 
 
 class Backlog(Generic[T]):
-    """One thread puts, another takes. Putting never waits, for it takes no lock: each number is written by
+    """One thread puts, another takes. Putting never waits, as it takes no lock: each number is written by
     one of the two only, and a deque loses nothing between them."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.closed = False
-        self.overrun = False  # something found no room, and there is not much more of it by now
+        self.overrun = False  # an item was refused, and the backlog is still more than half full
         self._hurry_at = limit // 4
         self._items: deque[T] = deque()
         self._put = 0  # bytes that ever came
-        self._done = 0  # bytes that are off our hands
-        self._called = False  # whoever takes is awake; to wake it up costs more than to put an item
+        self._done = 0  # bytes that were processed
+        self._called = False  # the taker is awake; waking it up costs more than putting an item
         self._closing = threading.Lock()
         self._some = threading.Event()
         self._hurry = threading.Event()
@@ -46,7 +46,7 @@ class Backlog(Generic[T]):
         before = self._put - self._done
         if self.closed:
             return False
-        # What is larger than the limit by itself can only ever go alone.
+        # An item larger than the whole limit fits only into an empty backlog.
         if before and before + size > self.limit and not always:
             self.overrun = True
             return False
@@ -60,9 +60,9 @@ class Backlog(Generic[T]):
         return True
 
     def take(self, timeout: float | None) -> list[T]:
-        """All there is, gathered for a moment; nothing after `timeout` seconds without any.
+        """All items, gathered for a moment; none after `timeout` seconds without any.
 
-        What is taken still counts until `done` is called: it is in memory as long as the disk is busy.
+        Taken items still count until `done` is called: they are in memory while the disk is busy.
         """
         if not self._called and not self._some.wait(timeout):
             return []
@@ -70,20 +70,20 @@ class Backlog(Generic[T]):
         with self._closing:
             if not self.closed:
                 self._hurry.clear()
-                if not self._items:  # it has become quiet: whoever puts the next one has to call
+                if not self._items:  # it has become quiet: the next put has to wake us
                     self._some.clear()
                     self._called = False
         items = self._items
         return [items.popleft() for _ in range(len(items))]
 
     def done(self, size: int) -> None:
-        """So many bytes are off our hands."""
+        """This many bytes have been processed."""
         self._done += size
         if self.size < self.limit // 2:
             self.overrun = False
 
     def close(self) -> None:
-        """Nothing more is put; whoever takes shall take the rest at once."""
+        """Nothing more is put; the taker must take the rest at once."""
         with self._closing:
             self.closed = True
         self._hurry.set()
@@ -92,13 +92,13 @@ class Backlog(Generic[T]):
 
 Op: TypeAlias = Literal["carried", "begin", "status", "read", "sent", "finding", "hold", "release", "end"]
 
-_ITEM = 200  # what an item weighs beside its bytes
-_HEADER = 16 << 10  # what a header weighs beside its messages
+_ITEM = 200  # memory of an item besides its bytes
+_HEADER = 16 << 10  # memory of a header besides its messages
 _NOTHING = (0, 0)
 
 
 class Item(NamedTuple):
-    """One thing that happened. `missed`: how many lines and bytes before it found no room."""
+    """One thing that happened. `missed`: how many lines and bytes before it were refused."""
 
     recording: Recording
     op: Op
@@ -110,7 +110,7 @@ class Item(NamedTuple):
 
 _made = tuple.__new__  # as its own `__new__`, which is a function of Python
 
-Lose: TypeAlias = Callable[[int, int], None]  # so many lines and bytes will not be on any tape
+Lose: TypeAlias = Callable[[int, int], None]  # lines and bytes that will not be on any tape
 
 
 class Recording:
@@ -133,7 +133,7 @@ class Recording:
         self._lose = lose
         self._missed = _NOTHING
         self._over = False
-        # Kept until there is room for it: a tape whose beginning was late is better than none.
+        # Kept until there is room for it: a tape with a late beginning is better than none.
         self._header: tuple[Mapping[str, Any], tuple[str, ...]] | None = (header, secrets)
         self._begin()
 
@@ -157,7 +157,7 @@ class Recording:
         self._put("sent", t, (data, by), len(data))
 
     def carried(self, t: float, data: bytes, sent_at: float, out: bytes) -> None:
-        """Both at once, as it is with most pieces: what came, and what went to the client for it."""
+        """Both at once, as for most pieces: what came, and what the client got for it."""
         # As `_put`, spelled out for the usual case: it runs for every piece of every stream.
         payload = len(data) + len(out)
         size = payload + _ITEM
@@ -177,7 +177,7 @@ class Recording:
     def release(
         self, t: float, how: Release, seconds: float, keep: int | None = None, reads: Sequence[str] = ()
     ) -> None:
-        """It waits no longer; `keep` and `reads` are what it gets instead of what upstream sent."""
+        """The client waits no longer; `keep` and `reads` are what it gets instead of what upstream sent."""
         self._put("release", t, (how, seconds, keep, list(reads)), sum(map(len, reads)))
 
     def end(self, t: float, how: End, **summary: Any) -> None:
@@ -207,7 +207,8 @@ class Recording:
 
 
 def _weight(header: Mapping[str, Any]) -> int:
-    """About how much memory a header is: exact would mean to write it as JSON, here in the event loop."""
+    """The approximate memory of a header: for the exact size it would have to be written as JSON, in the
+    event loop."""
     size = _HEADER
     for key in ("request", "upstream_request"):
         body = header.get(key)
@@ -220,7 +221,7 @@ def _weight(header: Mapping[str, Any]) -> int:
 
 
 class Unrecorded(Recording):
-    """Takes what a recording takes, for an exchange that gets no tape."""
+    """The same methods for an exchange that gets no tape."""
 
     def __init__(self) -> None:
         self.id = ""

@@ -2,7 +2,7 @@
 
 In this order: names of headers, parameters and members that hold one; the credentials of the exchange itself;
 the masker, which looks for these in the bytes of the answer, wherever reads cut them; and the redaction of
-texts, URLs and JSON, which stands on all of them.
+texts, URLs and JSON, which uses all of them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ import orjson
 from workbench.errors import UserError
 from workbench.recording.secretrules import Named, Rule, accepts, places, rules_for_bytes, rules_for_text
 
-PLACEHOLDER = "workbench"  # clients insist on a key; the proxy does not look at this one
+PLACEHOLDER = "workbench"  # clients insist on a key; the proxy ignores this one
 
 # -- names that hold a credential
 
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
 _HEADER = re.compile(r"key|token|secret|auth|cookie|password|passwd|credential|signature")
-# How many tokens are left, and how one has to authenticate: what helps to understand a failure stays.
+# How many tokens are left, and how one has to authenticate: values that help to understand a failure stay.
 _HARMLESS_HEADER = re.compile(r"rate-?limit|^(?:www|proxy)-authenticate$|^:?authority$")
 _LONGEST = 100
 _ALWAYS = (
@@ -89,19 +89,19 @@ SCHEME = re.compile(
 PARAMETER = re.compile(r"(?<=[?&;#])([^=&;#?]{1,100})=([^&#;]*)")
 _CREDENTIALS = frozenset(("authorization", "proxy-authorization", "x-api-key", "api-key", "x-goog-api-key"))
 _COOKIE_VALUE = re.compile(r"=([^;]*)")
-# What people and models wrote: a credential in there is not the upstream's.
+# Texts of people and models: a credential in there is not the upstream's.
 _CONVERSATION = frozenset(("messages", "tools", "functions", "input", "prompt", "response_format"))
-_SURE_LENGTH = 16  # what is so long, and sounds like a credential, is one
-# What people write where a client insists on a key: masking these would mask ordinary words, ours included.
+_SURE_LENGTH = 16  # a value this long whose name sounds like a credential is one
+# Placeholders where a client insists on a key: masking these would mask ordinary words, ours included.
 _NOT_KEYS = frozenset(
     (PLACEHOLDER, "password", "anything", "not-needed", "no-key-required", "lm-studio", "placeholder")
 )
 
 
 def own_credentials(header: Mapping[str, Any]) -> Iterator[str]:
-    """The credentials that a tape's raw header shows by itself.
+    """The credentials in a tape's raw header itself.
 
-    Whatever only sounds like one must be long: for `x-tokenizer: qwen2` a name must not be masked everywhere.
+    Guessed credentials must be long: `x-tokenizer: qwen2` must not mask `qwen2` everywhere.
     """
     for key in ("client_headers", "upstream_headers"):
         yield from _in_headers(header.get(key) or ())
@@ -146,7 +146,7 @@ def _in_query(url: str) -> Iterator[str]:
 
 
 def _in_body(body: Any) -> Iterator[str]:
-    """A stack instead of recursion: this may be nested deeper than Python can follow."""
+    """A stack instead of recursion: this may be nested deeper than Python's recursion limit."""
     parts = (
         {key: value for key, value in body.items() if key not in _CONVERSATION}
         if isinstance(body, dict)
@@ -168,10 +168,10 @@ def _in_body(body: Any) -> Iterator[str]:
 
 # -- secrets in a stream of bytes
 
-# Shorter ones are words: masking them would spoil the answer and protect nobody.
+# Shorter ones are words: masking them would spoil the answer and protect nothing.
 SHORTEST = 8
 _PERCENT = re.compile("%[0-9A-F]{2}")
-# What the JSON of these two escapes beyond need; a key in Base64 may well have a plus.
+# Characters that these two escape in JSON without need; a key in Base64 may well have a plus.
 _GO = re.compile("[<>&]")
 _DOTNET = re.compile("[<>&+'\"`]")
 
@@ -208,7 +208,7 @@ class Secret:
 
 
 class Masker:
-    """One direction of one exchange. What could still become a secret is undecided until more comes.
+    """One direction of one exchange. Text that could still become a secret is undecided until more comes.
 
     `decided` is the place in the stream before which nothing changes any more.
     """
@@ -221,8 +221,8 @@ class Masker:
         self.decided = 0
 
     def is_plain(self, data: bytes) -> bool:
-        """The usual case, at little cost: whether no part of the next read can belong to a secret. Then it
-        may be skipped; otherwise it has to be fed."""
+        """A cheap check for the usual case: no part of the next read can belong to a secret. Then it may be
+        skipped; otherwise it has to be fed."""
         if self.tail:
             return False
         last = data[-1:]
@@ -257,10 +257,10 @@ class Masker:
         return piece
 
     def decide(self) -> None:
-        """Time is up: what is undecided is written as it is, or masked if it is most likely the secret.
+        """Time is up: undecided text is written as it is, or masked if it is most likely the secret.
 
-        Eight bytes of a key are not there by accident, and a half that was written cannot be taken back;
-        fewer are the beginning of many a word. `tail` stays: the other half is recognised when it comes.
+        Eight bytes of a key are not there by accident, and a half that was written cannot be removed; fewer
+        may be the beginning of an ordinary word. `tail` stays: the other half is recognised when it comes.
         """
         if len(self.tail) >= SHORTEST:
             for part in self._open:
@@ -276,7 +276,7 @@ class Masker:
                 at = window.find(secret.data, at + secret.step)
 
     def _beginning(self, window: bytes) -> bytes:
-        """The longest end of the window that is the beginning of a secret."""
+        """The longest suffix of the window that is a prefix of a secret."""
         best = b""
         last = window[-1:]
         for secret in self._secrets:
@@ -293,7 +293,7 @@ class Masker:
 
 
 def secrets_of(texts: Iterable[str]) -> tuple[Secret, ...]:
-    """What to look for: each text as it is, as JSON and URLs write it, the longest first."""
+    """The texts to search for: each as it is and as JSON and URLs write it, the longest first."""
     forms = {form for text in texts if len(text) >= SHORTEST for form in _forms(text)}
     return tuple(Secret(form) for form in sorted(forms, key=lambda form: (-len(form), form)))
 
@@ -323,13 +323,13 @@ NAME_HINTS = tuple(hint.encode() for hint in _HINTS)
 _SEGMENT = re.compile(r"(?<=/)([\w.-]{1,100})/([^/?#\s]{8,})")
 _USERINFO = re.compile(r"^([a-zA-Z][\w+.-]*://)([^/?#@]*)@")
 _URL = re.compile(r"(?:https?|wss?)://\S{1,8000}", re.IGNORECASE)
-# What a replay cannot do without, and what no credential is in.
+# Fields that a replay needs and that contain no credential.
 _STRUCTURE = frozenset(
     ("tape", "dialect", "policy", "started", "ids", "now", "id", "kind", "frontend", "method", "stream")
 )
 _URLS = frozenset(("url", "path"))
 _HEADERS = frozenset(("client_headers", "upstream_headers", "headers"))
-_TOO_DEEP = {"not recorded": "nested too deep to be looked through"}
+_TOO_DEEP = {"not recorded": "nested too deeply to be searched"}
 
 
 def check_patterns(patterns: Iterable[str]) -> tuple[re.Pattern[str], ...]:
@@ -344,7 +344,7 @@ def check_patterns(patterns: Iterable[str]) -> tuple[re.Pattern[str], ...]:
 
 
 class Redaction:
-    """What is kept off the tape of one exchange: its own credentials, everybody's, what the user wants."""
+    """What is kept off the tape of one exchange: its own credentials, all known ones, what the user wants."""
 
     def __init__(self, patterns: Sequence[re.Pattern[str]] = (), secrets: Iterable[str] = ()) -> None:
         self._patterns = patterns
@@ -383,7 +383,8 @@ class Redaction:
         return self.text(_SEGMENT.sub(_mask_segment, PARAMETER.sub(_mask_parameter, url)))
 
     def value(self, value: Any) -> Any:
-        """JSON of any kind. A member is masked for its name where it is text, or holds texts: `max_tokens` is
+        """JSON of any kind. A member is masked because of its name if it is text, or holds texts:
+        `max_tokens` is
         a number, and the property `token` of a tool a schema."""
         if isinstance(value, str):
             return self._string(value)
@@ -416,7 +417,7 @@ class Redaction:
                 return self.url(value)
             return self.value(value)
         except RecursionError:
-            # What cannot be looked through is not kept.
+            # Text that cannot be searched is not kept.
             return dict(_TOO_DEEP)
 
     def _member(self, key: str, value: Any) -> Any:
@@ -452,7 +453,7 @@ def _decoded(secrets: Iterable[Secret]) -> Iterator[str]:
 
 
 def _present(line: Mapping[str, Any]) -> Sequence[Rule[str]]:
-    """The rules that can find something at all: once through the whole saves many times through its parts."""
+    """The rules that can match at all: one search of the whole saves many searches of its parts."""
     try:
         data = orjson.dumps(dict(line))
     except orjson.JSONEncodeError:

@@ -1,8 +1,7 @@
-"""Rules that find credentials in text by what they look like, or by the name that stands before them.
+"""Rules that find credentials in text by what they look like, or by the name before them.
 
-A rule works on text and on bytes alike, and is made for what comes in parts: what it finds in the first part
-it also finds in the whole, `opening` says whether more could still complete it, `run` how what was found goes
-on.
+A rule works on text and on bytes alike, and is made for input that comes in parts: a match in the first part
+is also one in the whole, `opening` says whether more input could complete a match, `run` how a match goes on.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ SHAPES = (
 
 
 class Rule(NamedTuple, Generic[AnyStr]):
-    """`pattern` is tried where `letters` stand. Its group `secret` is what is masked; its group `name`, where
+    """`pattern` is tried where `letters` occur. Its group `secret` is what is masked; its group `name`, where
     there is one, has to be that of a secret."""
 
     letters: AnyStr
@@ -89,8 +88,8 @@ class Rule(NamedTuple, Generic[AnyStr]):
     opening: re.Pattern[AnyStr]
     run: re.Pattern[AnyStr] | None
     named: Callable[[str], bool] | None
-    sure: bool  # what begins like this is a credential, however it goes on
-    included: bool  # the letters are a part of the credential and do not only stand before it
+    sure: bool  # a text that begins like this is a credential, however it goes on
+    included: bool  # the letters are a part of the credential and do not only precede it
 
 
 class Form(NamedTuple):
@@ -173,7 +172,7 @@ FORMS = (
         r'[^"\\]*',
         "member",
     ),
-    # The same as models write it that speak in tags.
+    # The same as written by models that use tags.
     Form(
         "<",
         rf"<(?:parameter=)?(?P<name>[\w.-]{{1,100}})>{_SPACE}(?P<secret>{_IN_TAGS}+)",
@@ -228,7 +227,7 @@ def _bytes(expression: str) -> re.Pattern[bytes]:
 
 
 def places(text: AnyStr, letters: AnyStr, start: int = 0) -> Iterator[int]:
-    """Where the letters stand."""
+    """Where the letters occur."""
     at = text.find(letters, max(0, start))
     while at >= 0:
         yield at

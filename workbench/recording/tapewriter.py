@@ -39,16 +39,16 @@ from workbench.tape.format import (
 HOLD = 0.04
 
 
-# What is missing when a line is: how many lines, how many bytes, and whether that is counted already, as what
-# a `lost` line speaks of is.
+# What is lost if a line cannot be written: lines, bytes, and whether that is counted already, as for a `lost`
+# line.
 Weight: TypeAlias = tuple[int, int, bool]
 _ONE: Weight = (1, 0, False)
-# When a piece came, what it was, when it went to the client, and as what.
+# When a piece came, its bytes, when it went to the client, and the bytes sent.
 Carried: TypeAlias = tuple[float, bytes, float, bytes]
 
 
 class Ready:
-    """Lines that can be written: joined at once, for thousands of small pieces of memory are expensive."""
+    """Lines that can be written: joined at once, since thousands of small pieces of memory are expensive."""
 
     __slots__ = ("data", "t", "weights")
 
@@ -87,7 +87,7 @@ class _Held:
 
 class LineQueue:
     """The lines of one tape, in order; each direction has a masker of its own. While one line waits, those
-    after it wait as well: a tape whose lines are out of order would tell another story."""
+    after it wait as well: the lines of a tape must be in order."""
 
     def __init__(self, redaction: Redaction) -> None:
         passed = Passed()
@@ -162,7 +162,7 @@ _NO_GAP = (0, 0)
 
 
 class TapeWriter:
-    """Writes one tape. `row` is what the index should know of it, `error` what hinders writing."""
+    """Writes one tape. `row` is what the index should know of it, `error` what prevents writing."""
 
     def __init__(self, file: TapeFile, header: Mapping[str, Any], redaction: Redaction, now: float) -> None:
         self.file = file
@@ -174,7 +174,7 @@ class TapeWriter:
         self._redaction = redaction
         self._queue = LineQueue(redaction)
         self._lost = (0, 0)  # lines, bytes
-        self._gap = _NO_GAP  # the part of it that no line on the tape speaks of yet
+        self._gap = _NO_GAP  # the part of it that is not yet noted on the tape
         self._end: tuple[float, End, dict[str, Any]] | None = None
         self._noticed: dict[str, int] = {}
         self._told: dict[str, int] = {}
@@ -215,13 +215,13 @@ class TapeWriter:
             self._take_end(t, *what)
 
     def take_pieces(self, now: float, pieces: list[Carried]) -> None:
-        """Pieces that came and went, most of what a tape has."""
+        """Pieces that came and were passed on: most of a tape."""
         for t, data, _, _ in pieces:
             self._count_read(t, len(data))
         self._queue.carried(now, pieces)
 
     def miss(self, now: float, t: float, lines: int, payload: int) -> None:
-        """So much never came here: it stands on the tape where it belongs."""
+        """This much was lost before it came here: a gap is noted on the tape where it belongs."""
         self._lose(lines, payload)
         self._queue.line(now, t, encode_line(lost_line(t, lines, payload)), (lines, payload, True))
 
@@ -268,7 +268,7 @@ class TapeWriter:
         self._end = (t, how, dict(summary))
 
     def _count(self, findings: Mapping[str, int]) -> None:
-        """What is told counts all findings of its codes; others are counted by the lines they stand on."""
+        """The end summary's counts replace the line counts for its codes."""
         self._told |= findings
         found = self._noticed | self._told
         self.row |= {"findings": found, "level": worst_level(found, self._levels)}
@@ -280,7 +280,7 @@ class TapeWriter:
     # -- lines -> file
 
     def flush(self, now: float, lose: Callable[[int, int], None]) -> None:
-        """Write what can be written. What cannot is lost, and said so as soon as writing works again."""
+        """Write what can be written. The rest is lost, which is noted as soon as writing works again."""
         if self.error is not None or not self.file.exists:
             self._try_again(now, lose)
         over = self._end is not None
@@ -293,11 +293,11 @@ class TapeWriter:
         self.file.close()
 
     def _try_again(self, now: float, lose: Callable[[int, int], None]) -> None:
-        """Something hinders writing, or did the last time."""
+        """Something prevents writing, or did the last time."""
         if not self.file.exists and now - self._tried >= _TRY_AGAIN:
             self._create(now)
         if self.file.exists and self.error is not None:
-            self.file.look()  # even if there is nothing to write: the room it takes may be what is missing
+            self.file.look()  # even if there is nothing to write: the disk may be full because of it
             self._miss_let_go(lose)
 
     def _create(self, now: float) -> None:
@@ -331,7 +331,7 @@ class TapeWriter:
                 lose(lines, payload)
 
     def _miss_let_go(self, lose: Callable[[int, int], None]) -> None:
-        """What was in a file that had to be given up is lost; it is made again, from its first line."""
+        """The content of an abandoned file is lost; it is created again, with its first line."""
         gone, self.file.let_go = self.file.let_go, None
         if gone is not None:
             self._header = gone.header
@@ -358,8 +358,8 @@ Publish: TypeAlias = Callable[[dict[str, Any], bool], None]
 
 _PROBE_AGAIN = 1.0
 _PROBE = 16 << 10
-_TURN = 0.02  # seconds for what was put aside, at a time
-_UNFINISHED = 500  # how many tapes may wait for a disk that takes their last line
+_TURN = 0.02  # seconds per batch of items put aside
+_UNFINISHED = 500  # how many tapes may wait for a disk that accepts their last line
 _REMEDIES = {
     errno.ENOSPC: "free some space there",
     errno.EDQUOT: "free some space there",
@@ -371,7 +371,7 @@ _REMEDIES = {
 
 class OpenTapes:
     """The writers of all tapes that have not ended. Whatever goes wrong with one is counted as lost, and
-    stands in `problem`; nothing is raised."""
+    reported in `problem`; nothing is raised."""
 
     def __init__(
         self,
@@ -387,15 +387,15 @@ class OpenTapes:
         self._patterns = patterns
         self._lose = lose
         self._publish = publish
-        self._on_end = on_end  # gets the row of an exchange that has ended, whether or not a disk takes it
+        self._on_end = on_end  # gets the row of an ended exchange, whether or not it could be written
         self._writers: dict[Recording, TapeWriter] = {}
         self._holding: dict[Recording, TapeWriter] = {}  # those with lines that wait
         self._probed = 0.0
         self._waiting: deque[Item] = deque()  # beginnings of tapes, and what happened since
 
     def write(self, items: Iterable[Item]) -> int:
-        """These, and what has waited long enough, onto their tapes. Returns the size of what was taken: the
-        beginning of a tape, and with it all that follows, may have to wait for its turn."""
+        """Write these items, and some of those put aside; returns the bytes taken. New tapes may be
+        deferred."""
         now = time.monotonic()
         done, touched = self._record(self._of_begun(items), now)
         if self._waiting:
@@ -409,8 +409,8 @@ class OpenTapes:
         return done
 
     def _of_begun(self, items: Iterable[Item]) -> Iterator[Item]:
-        """The items of tapes that have begun. The others are put aside: to redact the header of a long
-        conversation takes a while, and tapes that run already must not wait for it."""
+        """The items of tapes that have begun. The others are put aside: redacting the header of a long
+        conversation takes a while, and running tapes must not wait for it."""
         waiting = {item.recording for item in self._waiting}
         for item in items:
             if item.op == "begin":
@@ -429,8 +429,7 @@ class OpenTapes:
                 break
 
     def _record(self, items: Iterable[Item], now: float) -> tuple[int, dict[Recording, TapeWriter]]:
-        """Tape by tape: of what one has to do with the other nothing is to be kept in order, and many pieces
-        of a tape are looked through in one go."""
+        """Grouped by tape: order matters only within a tape, and batches are cheaper."""
         by_tape: dict[Recording, list[Item]] = {}
         size = 0
         for item in items:
@@ -470,12 +469,12 @@ class OpenTapes:
         return max(0.0, min(due) - now) if due else None
 
     def probe(self) -> None:
-        """Try whether the library can be written, before anybody needs it."""
+        """Test whether the library can be written, before it is needed."""
         self._probed = time.monotonic()
         probe = self._library / TAPES / f".probe-{os.getpid()}"
         try:
             make_folder(probe.parent)
-            if probe.parent.is_symlink():  # what is there is not listed, and never deleted
+            if probe.parent.is_symlink():  # tapes there are not listed, and never deleted
                 raise OSError(errno.ELOOP, f"{probe.parent} is a link, and links are not followed")
             # With something in it: a full disk may still take an empty file.
             probe.write_bytes(bytes(_PROBE))
@@ -588,7 +587,7 @@ class OpenTapes:
 
 
 def _runs(items: list[Item]) -> Iterator[list[Item]]:
-    """One at a time; pieces that follow each other without a gap together."""
+    """One at a time; consecutive pieces together."""
     run: list[Item] = []
     for item in items:
         if run and (item.op != "carried" or run[0].op != "carried" or item.missed[0]):
@@ -600,5 +599,5 @@ def _runs(items: list[Item]) -> Iterator[list[Item]]:
 
 
 def _bug(error: Exception) -> str:
-    # Its name only: what it says may quote what must not be seen.
+    # Its name only: its message may quote a secret.
     return f"something could not be recorded because of a bug in workbench ({type(error).__name__})"

@@ -9,10 +9,10 @@ player      the rows of a tape, recomputed from its lines
 source      what can be replayed, and where a player's lines come from (sources, lines)
 row index   something that looks at every row once, in slices, while the tape grows
 message     what a client has put together at any step
-channel     a text that goes through the panes in pieces, for those who search it
+channel     a text that goes through the panes in pieces, for searches
 link        which rows of the panes belong together
 timeline    the ways to a step, and the indexes over all of them
 playback    which step is shown at which time
-hit         a step at which a breakpoint, what a person waits for, comes true
-mark        a note of a person at a step
+hit         a step at which a breakpoint is hit
+mark        a user's note at a step
 """

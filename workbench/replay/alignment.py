@@ -2,11 +2,10 @@
 
 A *level* is what happened because of one read, or of one event where a read brought several: what came, the
 parser's moves and findings beside it, what the client got beside those. It is as high as the longest of its
-three columns; the others have empty cells there. A delta stands beside the last move that led to it, or
-lower.
+three columns; the others have empty cells there. A delta is beside the last move that led to it, or lower.
 
 Lines are only ever added. What was known at a step is a part of them whose cells never move, so going back
-costs what going on costs.
+costs the same as going on.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from workbench.tape.format import Line
 EMPTY = -1  # a cell without a row; a line without an event, or without a call
 REST = -2  # instead of an event: the bytes of a read after its last whole event
 _UPSTREAM, _MACHINE, _CLIENT = map(int, Pane)
-_REACH = 64  # moves of a level among which the cause of a delta is looked for
+_REACH = 64  # moves of a level that are searched for the cause of a delta
 
 
 class Kind(IntFlag):
-    """What stands on a line; lines have it as a plain number, for flags are slow."""
+    """What is on a line; lines store it as a plain number, since flags are slow."""
 
     READ = auto()
     TRANSITION = auto()  # the parser changed its state
@@ -41,7 +40,7 @@ class Kind(IntFlag):
     TAPE = auto()  # a line of the tape itself: a status, a heartbeat, the end
 
 
-# Runs: 0 is what is never folded, 1 what leads to nothing. Levels of the same number can be folded together.
+# Runs: 0 is never folded, 1 leads to nothing. Levels of the same number can be folded together.
 ALONE, SILENT = 0, 1
 _CONTENT, _REASONING, _OTHER, _BYTES, _CALLS = range(2, 7)
 _CHOICE = 1 << 20
@@ -66,7 +65,7 @@ class Alignment(RowIndex):
         super().__init__(player)
         self.cells = (array("q"), array("q"), array("q"))
         self.line_of = (array("q"), array("q"), array("q"))
-        self.events = array("q")  # of each line: the event that stands there, where a read has several
+        self.events = array("q")  # of each line: the event there, if a read has several
         self.kinds = array("q")  # of each line
         self.calls = array("q")  # of each line: a call that its moves or deltas belong to
         self.levels = array("q")  # the first line of each
@@ -93,7 +92,7 @@ class Alignment(RowIndex):
             self.catch_up(last + 1 - self.known)
 
     def lines_at(self, upstream: int, machine: int, client: int) -> int:
-        """How many lines there are when each pane has so many rows."""
+        """How many lines there are when each pane has this many rows."""
         ends = self._ends
         lines = ends[min(upstream, len(ends)) - 1] if upstream and ends else 0
         for pane, count in ((_MACHINE, machine), (_CLIENT, client)):
@@ -114,14 +113,14 @@ class Alignment(RowIndex):
         return bisect_left(places, start), bisect_left(places, end)
 
     def row_by(self, pane: Pane, line: int, count: int) -> int:
-        """The row of a pane on a line, or else the last one before it; `count`: so many are known."""
+        """The row of a pane on a line, or else the last one before it; `count`: how many are known."""
         row = self.cells[pane][line] if 0 <= line < len(self) else EMPTY
         if 0 <= row < count:
             return row
         return min(bisect_right(self.line_of[pane], line), count) - 1
 
     def range_of(self, line: int) -> tuple[int, int]:
-        """The bytes of upstream that stand on a line."""
+        """The bytes of upstream on a line."""
         player = self.player
         row, number = self.cells[_UPSTREAM][line], self.events[line]
         ref = player.panes[_UPSTREAM].refs[row] if row >= 0 else EMPTY
@@ -230,7 +229,7 @@ class Alignment(RowIndex):
     def _line_of_cause(self, span: Span) -> int:
         """The line of the last move of this level that has a part of the same characters.
 
-        Moves are not in the order of the characters: some are read once more.
+        Moves are not in the order of the characters: some are read again.
         """
         line = EMPTY
         for at in range(self._caused, min(len(self._causes), self._caused + _REACH)):

@@ -18,7 +18,7 @@ from workbench.replay.player import Item, Pane, Player
 from workbench.replay.rowindex import ALL, GrowingText, RowIndex
 from workbench.replay.rowtext import decoded, row_text
 
-_SLICE, _BLOCK = 500, 1 << 18  # rows and bytes that are looked at before something else may be done
+_SLICE, _BLOCK = 500, 1 << 18  # rows and bytes that are searched before something else may be done
 _DELTAS = ("content", "reasoning", "arguments", "native")  # that are pieces of a longer text
 _FIELDS = ("content", "reasoning", "reasoning_content")
 
@@ -75,8 +75,8 @@ class PaneTexts:
 class Channels(RowIndex):
     """What upstream said, what the machines read, what the client got: each channel of each choice is a text.
 
-    A text is cut anywhere on its way. So a match counts for the row with which it is complete, and may begin
-    in the rows before.
+    A text is cut anywhere on its way. So a match counts for the row that completes it, and may begin in
+    earlier rows.
     """
 
     def __init__(self, player: Player) -> None:
@@ -123,7 +123,7 @@ class Channels(RowIndex):
     # -- searching
 
     def match(self, regex: Pattern, step: int) -> str | None:
-        """What a row has that the expression finds; an empty match does not count."""
+        """The expression's match in a row; an empty match does not count."""
         pane, row = self.player.place(step)
         item = self.player.item(pane, row)
         if isinstance(item, int):
@@ -136,7 +136,7 @@ class Channels(RowIndex):
 
     def matches(self, regex: re.Pattern[str], pane: Pane) -> Iterator[tuple[int, int] | None]:
         """All matches in the texts that the rows of a pane make together, as first and last row; None means
-        that a slice is over. What upstream sent is searched as bytes, and as what the bytes say."""
+        that a slice is over. Upstream's data is searched as bytes, and as the text that they encode."""
         while not self.catch_up(_SLICE):
             yield None
         rows = self.player.rows(pane)
@@ -160,8 +160,8 @@ class Channels(RowIndex):
                 yield player.rows_of_reads[first], player.rows_of_reads[last]
 
     def _stands_in_bytes(self, read: int, places: array[int]) -> bool:
-        """Whether something was found in the bytes of the events that end in a read: then what they say is
-        found there, too, and does not count twice."""
+        """Whether there was a match in the bytes of the events that end in a read: then a match in their text
+        does not count again."""
         player = self.player
         low = min((event.start for event in player.events_in(read)), default=player.starts[read])
         at = bisect_left(places, low)
@@ -174,7 +174,7 @@ class Channels(RowIndex):
         data, start, end = self.player.data, self.player.starts[read], self.player.read_end(read)
         low = max(0, start - WINDOW)
         while low and data[low] & 0xC0 == 0x80 and low > start - WINDOW - 4:
-            low -= 1  # a character is not to be cut
+            low -= 1  # a character must not be cut
         text = data[low:end].decode("utf-8", "surrogateescape")
         for match in regex.finditer(text):
             if match[0] and low + len(_encoded(text[: match.end()])) > start:
@@ -216,7 +216,7 @@ class ToolNames(RowIndex):
         self._assembly = assembly
         self._steps = array("q")
         self._names: list[str] = []
-        self._natives = 0  # so many of the assembly's have been taken
+        self._natives = 0  # how many of the assembly's have been taken
         self._called = CalledTools()
 
     def at(self, step: int) -> list[str]:

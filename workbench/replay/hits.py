@@ -23,14 +23,14 @@ def _panes(one: Breakpoint) -> Sequence[Pane]:
 
 
 def index_for(one: Breakpoint, timeline: Timeline) -> RowIndex | None:
-    """What has to know a step before anybody asks about it."""
+    """The index that must know a step before the breakpoint can be tested there."""
     if isinstance(one, Matching):
         return timeline.channels
     return timeline.tools if isinstance(one, Calling) else None
 
 
 def _words(one: Breakpoint, timeline: Timeline, step: int) -> str | None:
-    """What happens with a step, if it is what is waited for."""
+    """What happens with a step, if it hits the breakpoint."""
     if isinstance(one, Matching):
         return _matched(one, timeline, step)
     if isinstance(one, Calling):
@@ -53,7 +53,7 @@ def _matched(one: Matching, timeline: Timeline, step: int) -> str | None:
     try:
         found = timeline.channels.match(one.regex, step)
     except TooSlow:
-        return "it takes too long on this text and is not looked for any more"
+        return "it takes too long on this text and is not tried any more"
     return None if found is None else one.said(found, timeline.player.place(step)[0].name.lower())
 
 
@@ -96,8 +96,8 @@ def hits(
     way: int = 1,
     until: int | None = None,
 ) -> Iterator[Hit | None]:
-    """The hits after a step (`way` 1) or before it (-1), one by one; None: a slice is over, and whoever
-    searches may do something else before the next one. `until` is the last step that counts."""
+    """The hits after a step (`way` 1) or before it (-1), one by one; None: a slice is over, and the caller
+    may do something else before the next one. `until` is the last step that counts."""
     player = timeline.player
     indexes = [index for one in breakpoints if (index := index_for(one, timeline)) is not None]
     watching = [[one for one in breakpoints if pane in _panes(one)] for pane in Pane]

@@ -30,7 +30,7 @@ class LineSource(Protocol):
     def name(self) -> str: ...
 
     @property
-    def behind(self) -> bool: ...
+    def has_more(self) -> bool: ...
 
     def advance(self, seconds: float) -> bool: ...
 
@@ -47,13 +47,13 @@ class MemoryTape:
         self.size = len(self.lines)
 
     @property
-    def behind(self) -> bool:
+    def has_more(self) -> bool:
         return self.done < self.size
 
     def advance(self, seconds: float) -> bool:
-        """Play on for about so long; True when something new has come."""
+        """Play on for about this long; True when something new has come."""
         before, until = self.done, time.perf_counter() + seconds
-        while self.behind:
+        while self.has_more:
             self._take(_BATCH)
             if time.perf_counter() >= until:
                 break
@@ -97,12 +97,12 @@ class Tail:
         return self.path.name
 
     @property
-    def behind(self) -> bool:
+    def has_more(self) -> bool:
         """There is more to read right now."""
         return self.problem is None and self.done < self.size
 
     def advance(self, seconds: float) -> bool:
-        """Read on for about so long; True when something new has come."""
+        """Read on for about this long; True when something new has come."""
         if self.problem is not None:
             return False
         before, until = self.done, time.perf_counter() + seconds
@@ -121,7 +121,7 @@ class Tail:
         return self.done != before or self.problem is not None
 
     def _opened(self, path: str, _: int) -> int:
-        """To wait for a pipe, or to read a device to its end, would take for ever."""
+        """Waiting for a pipe, or reading a device to its end, would take for ever."""
         if not self._follow and self.path.parent.is_symlink():
             raise TapeError("its folder is a link")
         descriptor = os.open(path, _READ if self._follow else _READ | _NO_LINK)
@@ -157,7 +157,7 @@ class Unreadable:
         self.size = 0
 
     @property
-    def behind(self) -> bool:
+    def has_more(self) -> bool:
         return False
 
     def advance(self, seconds: float) -> bool:
@@ -165,11 +165,11 @@ class Unreadable:
 
 
 def was_sent(line: Line) -> bool:
-    """Whether the transformer sent this then, which says nothing about a variant."""
+    """Whether the transformer sent this when recorded, which says nothing about a variant."""
     return line.kind == "sent" and line.by is None
 
 
-# An end line also sums up what was found and called then, which says nothing about a variant.
+# An end line also summarises the original findings and calls, which say nothing about a variant.
 _CAUSES = ("t", "end", "error", "message", "lost")
 
 

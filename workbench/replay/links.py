@@ -8,7 +8,7 @@ from transformer.records import Delta, Event, Ranges, Span
 from workbench.replay.player import Item, Pane, Player
 from workbench.tape.format import Line
 
-# How far to look for a row with bytes in common before the nearest one has to do.
+# How far to look for a row with bytes in common before the nearest one is taken.
 _REACH = 400
 
 
@@ -31,7 +31,7 @@ class Highlight:
     span: Span | None = None
 
     def falls_on(self, player: Player, item: Item) -> bool:
-        """Whether another row has a part of it. Characters are compared where that will do: finding bytes
+        """Whether another row has a part of it. Characters are compared if possible: finding bytes
         means reading the JSON of events again."""
         span = _characters_of(item)
         if span is None or self.span is None:
@@ -45,7 +45,7 @@ def highlight_of(player: Player, item: Item) -> Highlight:
 
 
 def _characters_of(item: Item) -> Span | None:
-    """The characters of a text that a row stands for."""
+    """The characters of a text that a row represents."""
     if isinstance(item, int | Line | Event) or (isinstance(item, Delta) and item.kind in ("native", "other")):
         return None
     span = item.span

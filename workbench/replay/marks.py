@@ -1,6 +1,4 @@
-"""Marks: notes of a person at the steps of a tape, in a file beside it; of a tape that is in no library, in a
-folder of ours, for the tape may be in somebody's repository.
-"""
+"""Marks: a user's notes at steps, stored beside the tape, or in our own folder if it is outside a library."""
 
 from __future__ import annotations
 
@@ -21,13 +19,13 @@ from workbench.replay.player import Player
 from workbench.text import json_text
 
 VERSION = 1
-_LARGEST = 16 << 20  # bytes: nobody writes that many notes
+_LARGEST = 16 << 20  # bytes: more than any user's notes take
 _LIMIT = 1 << 53
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A note at a step. `read` and `time` say where that is, should today's code make other steps."""
+    """A note at a step. `read` and `time` say where that is, in case today's code makes other steps."""
 
     step: int
     note: str = ""
@@ -36,7 +34,7 @@ class Mark:
     byte: int | None = None
 
     def found(self, player: Player) -> int | None:
-        """The step where it is now; None: the tape has not come so far yet."""
+        """The step where it is now; None: the tape has not reached it yet."""
         step = self.step
         if step < player.steps and (step < 0 or player.last_read(step) == self.read):
             return step
@@ -55,10 +53,10 @@ def mark_at(player: Player, step: int, note: str, byte: int | None = None) -> Ma
 class Marks:
     """The marks of one tape, by their steps, with the breakpoints that go with it.
 
-    A tape with such a file is never thrown away. `problem` says why the file beside it could not be read;
-    such a file is somebody's, and never written to. Without a tape nothing is kept.
-    `elsewhere` is the folder for the marks of tapes that are in no library; None: they stand beside their
-    tapes. A file that is beside a tape already is used as before.
+    A tape with such a file is never deleted. `problem` says why the file beside it could not be read;
+    an unreadable file is left untouched. Without a tape nothing is kept.
+    `elsewhere` is the folder for the marks of tapes that are in no library; None: they are stored beside
+    their tapes. An existing file beside a tape is still used.
     """
 
     def __init__(self, tape: Path | None = None, elsewhere: Path | None = None) -> None:
@@ -95,7 +93,8 @@ class Marks:
     # -- the file
 
     def save(self) -> None:
-        """Write them down; where nothing is left to keep, the file goes. A UserError says why it cannot."""
+        """Write them to the file; if nothing is left, the file is removed. A UserError says why that
+        failed."""
         if self.tape is None or self.path is None:
             return
         if self.problem is not None:
@@ -195,7 +194,7 @@ def _counts(value: object) -> TypeGuard[int]:
 
 
 def _mode(tape: Path) -> int:
-    """Who may read the tape may read what is said about it."""
+    """Anyone who may read the tape may read its marks."""
     try:
         return tape.stat().st_mode & 0o666
     except OSError:

@@ -57,7 +57,8 @@ def parts_of(data: bytes, *, whole: bool = False) -> Iterator[Part]:
 
 
 def call_parts_of(said: Mapping[str, Any]) -> Iterator[CallPart]:
-    """Its calls as the transformer's own message puts them together: without an index, the place counts."""
+    """Its calls as the transformer's own message puts them together: without an index, the position is
+    used."""
     calls = said.get("tool_calls")
     for place, call in enumerate(calls if isinstance(calls, list) else ()):
         if not isinstance(call, dict):
@@ -83,7 +84,7 @@ class PartialCall:
         self._made: Call | None = None  # as it was asked for last
 
     def identify(self, step: int, id: str, name: str) -> bool:
-        """What a delta says of it; what was said first counts. True: its name is new."""
+        """The id and name in a delta; the first ones count. True: its name is new."""
         if id and not self.id:
             self.id, self.id_step = id, step
         if not name or self.name:
@@ -130,7 +131,7 @@ class PartialChoice:
         self._calls[number].arguments.add(step, text)
 
     def add_native(self, step: int, part: CallPart) -> tuple[bool, bool]:
-        """Upstream's own call goes on as it came, but for an index that is taken already.
+        """Upstream's own call goes on as it came, except for an index that is already taken.
 
         Says whether it is a new call, and whether its name is new.
         """
@@ -192,7 +193,7 @@ class Named(NamedTuple):
 
 
 class _Whole(NamedTuple):
-    """What the client got in one piece, with which everything is said."""
+    """What the client got in one piece, which is complete."""
 
     step: int
     assembled: Assembled
@@ -205,8 +206,8 @@ class Assembly(RowIndex):
       on the way, the texts are one here;
     - a choice counts from its first delta, so one of which nothing was ever told is not there.
 
-    Who gets a message instead of deltas has it with the row of that message; where a tape has no such row,
-    with the end. What the deltas say before that is what the message is going to be.
+    A client that gets a message instead of deltas has it with the row of that message; if a tape has no such
+    row, with the end. Before that, the deltas show what the message will be.
     """
 
     def __init__(self, player: Player) -> None:
@@ -272,13 +273,13 @@ class Assembly(RowIndex):
                 self._add_passed(choice, step, said)
 
     def _is_news(self, delta: Delta) -> bool:
-        """An event may speak of a choice several times; with the first delta of it all of that is said."""
+        """An event may have several parts about a choice; its first delta covers all of them."""
         event, choices = self._passed if self._passed[0] == delta.event else (delta.event, set[int]())
         self._passed = event, choices | {delta.choice}
         return delta.choice not in choices
 
     def _parts_of(self, delta: Delta) -> list[Mapping[str, Any]]:
-        """What was passed on unread is in its event only."""
+        """Data that was passed on unread is only in its event."""
         event = self.player.event(delta.event)
         if event is None:
             return []
@@ -308,7 +309,7 @@ class Assembly(RowIndex):
         elif self._body or begins_object(line.data):
             self._body += line.data
             if len(self._body) >= self._next_try:
-                # Mostly it is one piece. One in many is not to be parsed with each of them.
+                # Usually it is one piece. One in many pieces must not be parsed with each of them.
                 self._next_try = 2 * len(self._body)
                 self._read_body(step)
 
@@ -343,7 +344,7 @@ class Assembly(RowIndex):
             self._finish(step, made)
 
     def _whole_from_edit(self, step: int) -> None:
-        """What was held did not reach the client; all that it gets instead is known with the edit."""
+        """The held part did not reach the client; everything it gets instead is known with the edit."""
         if (made := self.player.completion) is not None:
             self._finish(step, made)
 

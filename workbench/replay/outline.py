@@ -1,8 +1,7 @@
 """The lines of an alignment that are shown: all, or some kinds only; long runs of prose and data folded.
 
-Of a run its first level and its last ones stay in sight; what lies between them is one line with a count. So
-a stream that grows is seen to grow, and the moves of the parser stand close together, however much text there
-is.
+The first level of a run and its last ones stay visible; those between them are one line with a count. So a
+growing stream is seen to grow, and the parser's moves are close together, however much text there is.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from workbench.errors import UserError
 from workbench.replay.alignment import ALONE, EMPTY, SILENT, Alignment, Kind
 from workbench.replay.player import Pane
 
-_LAST = 2  # levels at the end of a run that are never folded: what comes is seen
-_FEWEST = 6  # lines that are worth a fold
+_LAST = 2  # levels at the end of a run that are never folded: new text is seen
+_FEWEST = 6  # fewest lines that are worth a fold
 _NAMES = {
     "read": Kind.READ, "transition": Kind.TRANSITION, "markup": Kind.MARKUP, "prose": Kind.PROSE,
     "data": Kind.DATA, "held": Kind.HELD, "call": Kind.CALL, "delta": Kind.DELTA, "finding": Kind.FINDING,
@@ -88,7 +87,7 @@ def parse_filter(text: str) -> RowFilter | None:
 
 
 def _kind(word: str) -> Kind | None:
-    """Of a name, in the plural as well, or of its beginning."""
+    """The kind of a name, also in the plural, or of its prefix."""
     found = [kind for name, kind in _NAMES.items() if len(word) > 1 and f"{name}s".startswith(word)]
     return found[0] if len(found) == 1 else None
 
@@ -105,7 +104,7 @@ class Entry(NamedTuple):
 
 
 class Outline:
-    """`pane`: only lines on which that one has a row; `wanted`: only what the filter takes."""
+    """`pane`: only lines on which that one has a row; `wanted`: only lines that pass the filter."""
 
     def __init__(
         self,
@@ -122,8 +121,8 @@ class Outline:
         self.wanted = wanted
         self.folds = folds
         self.opened = opened
-        self.version = 0  # another one: some lines were added, or changed
-        # The numbers of the lines that are shown; None: of all. What follows counts places in there.
+        self.version = 0  # changes when lines were added or changed
+        # The numbers of the lines that are shown; None: of all. Places below are positions in this array.
         self._lines: array[int] | None = None if pane is None and wanted is None else array("q")
         self._known = 0  # lines of levels that do not change any more
         self._known_places = 0
@@ -158,12 +157,12 @@ class Outline:
         self._take(self._known, len(alignment))
 
     def _take(self, start: int, end: int) -> int:
-        """Add what is wanted of the lines of a level; how many of them are."""
+        """Add the wanted lines of a level; returns how many."""
         lines = self._lines
         if lines is None:
             return end - start
         taken = [line for line in range(start, end) if self._takes(line)]
-        # What the line comes from is seen with it.
+        # The cause of a line is shown with it.
         if taken and taken[0] > start and self._has_row(start):
             taken.insert(0, start)
         lines.extend(taken)
@@ -190,11 +189,11 @@ class Outline:
         self._run, self._run_line, self._first, self._places = run, line, EMPTY, [place]
 
     def _goes_on(self, run: int) -> bool:
-        """Whether a level belongs to the run before it. What leads to nothing belongs to any."""
+        """Whether a level belongs to the run before it. One that leads to nothing belongs to any."""
         return ALONE not in (run, self._run) and (run in (self._run, SILENT) or self._run == SILENT)
 
     def _fold_of_run(self, places: list[int]) -> tuple[int, int] | None:
-        """What is to be folded of the run that is looked at, when these are the places of its last levels."""
+        """The fold of the current run, if these are the places of its last levels."""
         if not self.folds or self._run == ALONE or self._first == EMPTY or self._run_line in self.opened:
             return None
         end = places[-_LAST] if len(places) >= _LAST else self._first
@@ -223,7 +222,7 @@ class Outline:
         alignment = self.alignment
         number = bisect_right(alignment.levels, line) - 1
         run, first = ALONE, None
-        # Silent levels belong to what is before them: the run is found from its beginning.
+        # Silent levels belong to the run before them: it is found from its beginning.
         at = number
         while at >= 0 and alignment.runs[at] != ALONE:
             if run in (ALONE, SILENT):
@@ -235,11 +234,11 @@ class Outline:
         return first
 
     def shown(self, lines: int, selected: int | None) -> Shown:
-        """What there is to see when so many lines are known; a selected line is never inside of a fold."""
+        """What is visible when this many lines are known; a selected line is never inside a fold."""
         return Shown(self, lines, selected)
 
     def folds_upto(self, count: int) -> tuple[array[int], array[int]]:
-        """The folds when so many places are known: where they start, and where they end."""
+        """The folds when this many places are known: their starts and their ends."""
         number = bisect_left(self._starts, count)
         starts, ends = self._starts[:number], self._ends[:number]
         if number == len(self._starts) and (fold := self._fold_at_end()) is not None:
@@ -274,7 +273,8 @@ class Shown:
         self._hidden = array("q", accumulate(size - 1 for size in map(sub, self._ends, self._starts)))
 
     def _open(self, line: int) -> None:
-        """The level of a line does not vanish in a fold: that one becomes two, before it and after it."""
+        """The level of a selected line must not vanish in a fold: the fold becomes two, before it and after
+        it."""
         place = self.outline.place_of(line)
         at = bisect_right(self._starts, place) - 1
         if at < 0 or place >= self._ends[at]:
@@ -297,7 +297,7 @@ class Shown:
         return Entry(line, line + 1)
 
     def number_of(self, line: int) -> int:
-        """Of the entry that has a line; of the next one, where it is not shown."""
+        """The number of the entry with a line; of the next one if the line is not shown."""
         place = self.outline.place_of(line)
         at = bisect_right(self._starts, place) - 1
         if at >= 0 and place < self._ends[at]:

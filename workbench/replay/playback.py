@@ -6,16 +6,16 @@ from math import ceil
 
 from workbench.replay.player import Player
 
-# As many times as fast as it was recorded; None: as fast as possible.
+# Factors of the recorded speed; None: as fast as possible.
 SPEEDS: tuple[float | None, ...] = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, None)
 _RECORDED = SPEEDS.index(1)
-# Nobody waits for longer, whatever times a tape has: they are somebody else's data.
+# A longer pause is never made, whatever times a tape has: they are untrusted data.
 _LONGEST_PAUSE = 600.0
-_QUESTIONS = 60  # in which a tape is over when it is played as fast as possible
+_QUESTIONS = 60  # calls of `advance` in which a tape played as fast as possible ends
 
 
 class Playback:
-    """Knows no time of its own: whoever asks says what time it is, in seconds of any clock."""
+    """Has no clock of its own: the caller says what time it is, in seconds of any clock."""
 
     def __init__(self) -> None:
         self.playing = False
@@ -31,7 +31,7 @@ class Playback:
 
     @property
     def changed(self) -> bool:
-        """Whether somebody has chosen another speed than that of the recording."""
+        """Whether another speed than that of the recording was chosen."""
         return self._speed != _RECORDED
 
     @property
@@ -59,7 +59,8 @@ class Playback:
         self._speed = max(0, min(speed, len(SPEEDS) - 1))
 
     def advance(self, now: float, step: int, *, grows: bool = True) -> int:
-        """The step up to which the tape has played. `step` is where one is: it may have been moved meanwhile.
+        """The step up to which the tape has played. `step` is the current step: it may have been moved
+        meanwhile.
 
         The tape's end stops it. `grows`: a tape without an end may still get one, so its last step doesn't.
         """
@@ -75,7 +76,7 @@ class Playback:
         return self._step
 
     def _pass(self, now: float) -> None:
-        """The time since the last question has passed, at the speed of that time."""
+        """Adds the time since the last call, at the speed of that time."""
         if self.playing and self.speed is not None:
             self._time += max(0.0, now - self._asked) * self.speed
         self._asked = now

@@ -39,17 +39,17 @@ class Pane(IntEnum):
 
 # A streamed answer; one that came whole; nothing to convert (another endpoint, an error).
 Mode: TypeAlias = Literal["stream", "message", "plain"]
-Item: TypeAlias = int | Record | Line  # what a row stands for: a read's number, a record, a line of the tape
+Item: TypeAlias = int | Record | Line  # what a row represents: a read's number, a record, a line of the tape
 
 LEVELS: tuple[Level, ...] = ("error", "warning", "info")  # the worst first
 _NONE = -1
-_NOWHERE = -2  # the event of what comes from an edit: none that upstream sent
-_MOST_SPANS = 4096  # whose bytes are remembered: some screens full
+_NOWHERE = -2  # the event of text that comes from an edit: none that upstream sent
+_MOST_SPANS = 4096  # whose bytes are remembered: several screens full
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What upstream has sent and the client has not got, at some step."""
+    """Characters that upstream has sent and the client has not got, at some step."""
 
     characters: int
     since: float  # when the first of them came
@@ -173,10 +173,10 @@ class HeldHistory:
         self._left.append(characters)
 
     def add_read(self, *, flows: bool) -> None:
-        """What is held after a read, and since which one.
+        """How much is held after a read, and since which one.
 
-        `flows`: the client got something with this read. What is held then is not what was held before: text
-        whose last character is always undecided flows all the same.
+        `flows`: the client got something with this read. Then the held text is not the text held before: text
+        whose last character is always undecided flows anyway.
         """
         goes_on = bool(self.after_reads) and self.after_reads[-1] > 0 and not flows
         self._since.append(self._since[-1] if goes_on else len(self.after_reads))
@@ -193,7 +193,7 @@ class HeldHistory:
         return self._worked[done] if done < len(self._worked) else step
 
     def first_read(self, read: int) -> int:
-        """The read with which what is held began to be; one that ends it still has it from before."""
+        """The read with which the hold began; a read that ends a hold still counts it."""
         if self.after_reads[read]:
             return self._since[read]
         return self._since[read - 1] if read and self.after_reads[read - 1] else read
@@ -206,9 +206,9 @@ class Player:
     a finding), in the client pane a record (a delta); below zero, `~number` is one of `lines`: something that
     is on the tape itself (a status, a heartbeat, a finding of the proxy, the message of an answer that came
     whole, the end). Among the records are `Check`s, which are on no tape and say how upstream's own events
-    and calls suit clients.
+    and calls conform to clients' rules.
 
-    All that is asked here costs a bisection at most, however long the tape is.
+    Every query costs a bisection at most, however long the tape is.
     """
 
     def __init__(self, header: Mapping[str, Any], wishes: Wishes | None = None) -> None:
@@ -219,7 +219,7 @@ class Player:
         self.end: Line | None = None
         self.now = 0.0  # the time of the last line
         self.edited = False  # a person changed the answer while it was held: the rest comes from that
-        self.whole_at: int | None = None  # the step before which an answer in one piece was all there
+        self.whole_at: int | None = None  # the step before which an answer in one piece was complete
 
         self.data = bytearray()  # all that upstream sent
         self.times = array("d")  # of the reads
@@ -246,10 +246,10 @@ class Player:
         self._conformance: Conformance | None = None
         self._comparison = SentComparison()
         self._opening = b""  # what the client was sent before upstream said anything
-        self._dropped = False  # by a person: what was held back is gone with the rest
+        self._dropped = False  # by a user: held-back text is dropped with the rest
         self._body: bytes | None = None  # of a message that a person changed
         self._blank = True  # nothing has come that could tell what it is
-        self._next_try = 0  # how much of a body that is not whole yet is to be read again
+        self._next_try = 0  # the size at which an incomplete body is parsed again
         self._taken = 0  # records of the transformer
 
     def _make_recipe(self, wishes: Wishes) -> Recipe | None:
@@ -276,7 +276,7 @@ class Player:
 
     @property
     def difference(self) -> SentDifference | None:
-        """Where what the client got is not what today's code would send."""
+        """Where what the client got differs from what today's code would send."""
         return self._comparison.difference
 
     @property
@@ -291,7 +291,7 @@ class Player:
 
     @property
     def sources(self) -> Mapping[tuple[int, str], SourceMap]:
-        """By choice and channel: in which string of which event each character of the text stands."""
+        """By choice and channel: in which string of which event each character of the text is."""
         transformer = self._transformer
         return transformer.sources if transformer is not None else {}
 
@@ -309,7 +309,7 @@ class Player:
         return self.panes[pane]
 
     def item(self, pane: Pane, row: int) -> Item:
-        """What a row stands for: a read's number, a record, or a line of the tape."""
+        """What a row represents: a read's number, a record, or a line of the tape."""
         ref = self.panes[pane].refs[row]
         if ref < 0:
             return self.lines[~ref]
@@ -330,7 +330,7 @@ class Player:
     def seconds(self, step: int) -> float:
         """When a step happened, 0 before the first one. It never goes back, whatever times a tape has.
 
-        What a machine does takes no time: it happens when the read comes that leads to it.
+        A machine's moves take no time: they happen when the read comes that leads to them.
         """
         return self._seconds[step] if step >= 0 else 0.0
 
@@ -407,7 +407,7 @@ class Player:
         return Held(characters, self.times[self._held.first_read(read)], state, channel)
 
     def _characters_held(self, step: int, last: Transition | None) -> int:
-        """In the middle of the work its last move says it; before the first one it is as it was."""
+        """While a read is being processed, its last move says it; before the first move it is unchanged."""
         worked, characters = self._held.worked_at(step)
         moved = self._transitions_known(step) > self._transitions_known(worked)
         return last.held if last is not None and moved else characters
@@ -500,7 +500,8 @@ class Player:
                 self._comparison.made(made, len(self.times) - 1)
             self._show_records(len(self.panes_of_steps) - 1)
         elif len(self.data) >= self._next_try:
-            # A whole answer is one read. One that came in several is not to be parsed with each of them.
+            # A whole answer is usually one read. One that came in several must not be parsed with each of
+            # them.
             self._next_try = 2 * len(self.data)
             self._convert_whole()
         self._held.add_read(flows=len(client) > sent)
@@ -531,7 +532,7 @@ class Player:
             if how != "cancelled":
                 self._conclude(how == "error", line.error or "no reason is on the tape")
             else:
-                self._convert_whole()  # what was all there, in however many reads
+                self._convert_whole()  # it was complete, in however many reads
             if self._conformance is not None:
                 self._show_checks(self._conformance.end(cut=how in ("cancelled", "error")))
         self._show_line(Pane.UPSTREAM, line)
@@ -541,7 +542,7 @@ class Player:
     def _choose_mode(self, data: bytes) -> None:
         """What kind of answer this is; its first bytes tell where the header does not.
 
-        A stream, as long as there is nothing but blanks: some servers send them to keep a connection open.
+        A stream, while there is nothing but blanks: some servers send them to keep a connection open.
         """
         self._blank = not data.removeprefix(BOM_UTF8).strip()
         refused = not 200 <= self.status.get("upstream", 200) < 300
@@ -557,7 +558,7 @@ class Player:
 
     @property
     def _collected(self) -> bool:
-        """Upstream streamed to a client that had not asked for it: that one got a message."""
+        """Upstream streamed to a client that had not asked for it: the client got a message."""
         asked = self.header.get("stream") is not False
         return self._stream is not None and not asked and not self._stream.setting.raw
 
@@ -582,7 +583,7 @@ class Player:
         self._show_records(self.steps)
 
     def _replace(self, keep: int, reads: Sequence[bytes]) -> None:
-        """The client gets what a person made of the answer: the first reads stay, others come instead."""
+        """The client gets the answer as the user edited it: the first reads stay, others are replaced."""
         self.edited = True
         recipe, stream = self._recipe, self._stream
         assert recipe is not None or (stream is None and self._message is None)
@@ -618,7 +619,7 @@ class Player:
         self._comparison.end()
 
     def _safely(self, work: Callable[[], bytes]) -> bytes:
-        """A failure of the transformer is something to show, never something to crash on."""
+        """A failure of the transformer must be shown, and must never crash the player."""
         try:
             return work()
         except Exception as error:
@@ -631,7 +632,7 @@ class Player:
     # -- more rows
 
     def _show_records(self, since: int) -> None:
-        """New records become rows; `since` is the step with which what they come from was there."""
+        """New records become rows; `since` is the step with which their source was there."""
         transformer = self._transformer
         assert transformer is not None and self._conformance is not None
         new = transformer.records[self._taken :]
@@ -654,7 +655,7 @@ class Player:
         self._held.add_work(self.steps - 1, self.unaccounted)
 
     def _named(self, delta: Delta) -> Delta:
-        """The transformer passes on a call of upstream's own unread; what it says is shown all the same."""
+        """The transformer passes on a call of upstream's own unread; its content is shown anyway."""
         assert self._conformance is not None
         named = self._conformance.named(delta)
         if named.call is not None and not self.edited:
@@ -672,7 +673,7 @@ class Player:
                 self._events.set_call(number, call, step)
 
     def _placed(self, record: Delta | Transition | Finding) -> Delta | Transition | Finding:
-        """What comes from an edit has no place in what upstream sent."""
+        """Text from an edit has no place in what upstream sent."""
         if not self.edited:
             return record
         span = None if record.span is None else replace(record.span, event=_NOWHERE)
@@ -701,7 +702,7 @@ class Player:
 
     def _show_line(self, pane: Pane, line: Line) -> None:
         self._clock = max(self._clock, line.t)
-        if pane is Pane.MACHINE:  # what the proxy found
+        if pane is Pane.MACHINE:  # a finding of the proxy
             self.finding_steps.add(self.steps, line.level)
         self.lines.append(line)
         self._add_row(pane, ~(len(self.lines) - 1))
@@ -715,7 +716,7 @@ class Player:
 
 
 def _seen_by(conformance: Conformance, records: Iterable[Record]) -> Conformance:
-    """One that has seen these events already."""
+    """A checker that has already seen these events."""
     for record in records:
         if isinstance(record, Event):
             conformance.event(record)

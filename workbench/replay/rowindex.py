@@ -13,24 +13,24 @@ _UPSTREAM = int(Pane.UPSTREAM)
 
 
 class RowIndex(ABC):
-    """What is derived from the rows of a tape. It goes on from where it stopped.
+    """Data derived from the rows of a tape. It continues where it stopped.
 
-    A slice costs what its rows cost, however long the tape is. Whoever needs to know about a step asks for
-    slices until `known` is beyond it; whoever only shows what there is asks for one slice a frame.
+    A slice costs what its rows cost, however long the tape is. A caller that needs a certain step asks for
+    slices until `known` is beyond it; one that only shows what there is asks for one slice per frame.
     """
 
     def __init__(self, player: Player) -> None:
         self.player = player
         self._next = 0  # the step to look at
-        self._rows = [0, 0, 0]  # of each pane, so many have been looked at
+        self._rows = [0, 0, 0]  # rows looked at so far, by pane
 
     @property
     def known(self) -> int:
-        """How many steps it knows all about."""
+        """How many steps it has fully processed."""
         return self._next
 
     def catch_up(self, most: int = ALL) -> bool:
-        """Look at the rows that came since, but not at more than so many; True: there are none left."""
+        """Look at the rows that came since, up to a limit; True: there are none left."""
         player, rows = self.player, self._rows
         panes, refs = player.panes_of_steps, [rows.refs for rows in player.panes]
         lines, records = player.lines, player.records
@@ -48,7 +48,7 @@ class RowIndex(ABC):
 
     @abstractmethod
     def _look(self, step: int, item: Item) -> None:
-        """The row of a step, which is the next one."""
+        """Process the row of the next step."""
 
 
 class GrowingText:

@@ -11,7 +11,7 @@ from workbench.breakpoints import record_text
 from workbench.replay.player import Item, Player
 from workbench.tape.format import Line
 
-# The strings of an event that say something; everything around them is framing.
+# The strings of an event that have content; everything around them is framing.
 _SAYS = re.compile(
     rb'"(?:content|reasoning|reasoning_content|arguments|name|finish_reason|message|text)"\s*+:\s*+'
     rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"',
@@ -39,7 +39,7 @@ def read_parts(player: Player, read: int, step: int | None = None) -> list[ReadP
 
 
 def event_parts(event: Event, start: int, end: int) -> list[ReadPart]:
-    """The same of the bytes of a read that belong to one event."""
+    """The same for the bytes of a read that belong to one event."""
     return _parts(_said_in(event), start, end)
 
 
@@ -72,14 +72,14 @@ def _said_in(event: Event) -> Iterator[tuple[int, int]]:
 
 
 def row_text(player: Player, item: Item) -> str:
-    """All that the screen shows of a row, but for its number and its time."""
+    """All that the screen shows of a row, except its number and its time."""
     if isinstance(item, int):
         return read_text(player, item)
     return line_text(item) if isinstance(item, Line) else record_text(item)
 
 
 def read_text(player: Player, read: int) -> str:
-    """What a read says, its framing shortened; its bytes as they came, where it says nothing."""
+    """The content of a read, its framing shortened; its bytes as they came if it has no content."""
     return "…".join(said_in(player, read)) or decoded(player.read(read)).strip()
 
 
@@ -110,7 +110,7 @@ _RELEASED = {
     "unchanged": "let go unchanged",
     "edited": "let go, edited by hand",
     "dropped": "dropped by hand",
-    "limit": "let go unchanged, for nobody decided in time",
+    "limit": "let go unchanged: not decided in time",
     "left": "over: the client went away",
     "stopped": "over: the proxy was stopped",
 }
@@ -124,5 +124,5 @@ def released(line: Line) -> str:
 
 
 def sender(line: Line) -> str:
-    """Who sent a piece to the client; of what the transformer made only the bytes are shown."""
+    """Who sent a piece to the client; for the transformer's own output only the bytes are shown."""
     return line.by or "bytes"

@@ -1,4 +1,4 @@
-"""What the client got then against what today's code sends for the same bytes."""
+"""What the client got when recorded, compared with what today's code sends for the same bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BEFORE, _AFTER = 120, 200  # bytes around the difference that are kept to be sh
 class SentDifference:
     """The first byte in which the two differ, what both had before it, and what each has from there on.
 
-    `read` is the one with which today's code sends it; -1 where that sends nothing more.
+    `read` is the one with which today's code sends it; -1 if it sends nothing more.
     """
 
     byte: int
@@ -32,7 +32,7 @@ class SentComparison:
         self._sent = bytearray()
         self._before = b""
         self._compared = 0
-        self._reads: deque[tuple[int, int]] = deque()  # where what a read led to ends, and the read
+        self._reads: deque[tuple[int, int]] = deque()  # the end of what a read led to, and the read
         self._found: tuple[int, int] | None = None  # the byte and the read
 
     @property
@@ -52,7 +52,7 @@ class SentComparison:
     def sent(self, data: bytes) -> None:
         """What the client got next."""
         if self._made == data and not self._sent and self._found is None:
-            # As it nearly always is: just what was made since.
+            # The usual case: exactly what was made since.
             self._compared += len(data)
             self._before = data[-_BEFORE:] if len(data) >= _BEFORE else (self._before + data)[-_BEFORE:]
             self._made.clear()
@@ -61,7 +61,7 @@ class SentComparison:
         self._take(self._sent, data)
 
     def remade(self, data: bytes, read: int) -> None:
-        """What today's code sends is something else from its beginning on, but for what the client has."""
+        """What today's code sends is replaced from the beginning, except for what the client has."""
         if self._found is None:
             self._made = bytearray(data[self._compared :])
             self._reads = deque([(len(data), read)])

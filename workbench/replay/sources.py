@@ -1,7 +1,7 @@
-"""What `workbench replay` opens, whatever it is: files, folders, standard input, a text that somebody pastes.
+"""What `workbench replay` opens, whatever it is: files, folders, standard input, a pasted text.
 
 A tape is read from its file, which may still grow. Anything else (a capture of a stream, a whole completion,
-the plain text of a model) becomes a tape in memory. A `Replayable` stands for either of them, and costs next
+the plain text of a model) becomes a tape in memory. A `Replayable` represents either of them, and costs next
 to nothing until it is opened.
 """
 
@@ -41,9 +41,9 @@ from workbench.tape.format import (
 from workbench.tape.inputs import Chunking, Input, Kind, load, read_file, read_input, recognise, text_reads
 from workbench.tape.recipe import Wishes, chat_request, make_recipe, wished
 
-# -- what is not a tape yet, as the tape that it would have been
+# -- other inputs as the tape that they would have been
 
-GAP = 0.02  # seconds between two reads that nobody timed
+GAP = 0.02  # seconds between two reads that have no times
 # About as long as a model's tokens: a word with the blank before it, a few signs; a tag is cut anywhere.
 _TOKEN = re.compile(r" ?\w{1,5}|\s+|[^\w\s]{1,2}")
 _ABOUT: Mapping[Kind, str] = {
@@ -67,7 +67,7 @@ def event_reads(data: bytes) -> Iterator[bytes]:
 
 
 def header_of(kind: Kind, wishes: Wishes, chunking: Chunking | None) -> dict[str, Any]:
-    """The first line of the tape that it would have been; a UserError where the wishes do not suffice."""
+    """The first line of the tape that it would have been; a UserError if the wishes do not suffice."""
     recipe = make_recipe({}, wishes)
     cut = _USUAL[kind] if chunking is None or kind == "json" else "cut as --chunk says"
     about = _ABOUT[kind] + (f"{cut}, {GAP * 1000:.0f} ms apart" if cut else "")
@@ -77,7 +77,7 @@ def header_of(kind: Kind, wishes: Wishes, chunking: Chunking | None) -> dict[str
 
 
 def memory_tape_of(name: str, given: Input, wishes: Wishes, chunking: Chunking | None) -> MemoryTape:
-    """Something that is all there already, ready to be played."""
+    """A complete input, ready to be played."""
     if given.tape is not None:
         return _recut_tape(name, given.tape, wishes, chunking)
     header = header_of(given.kind, wishes, chunking)
@@ -135,7 +135,7 @@ _HEAD = 64 << 10  # bytes that tell what a file is
 
 _OF_ANSWERS = (b"data:", b'"choices"', b'"messages"', b'"role"')
 _TEXT = ".txt"
-_CAPTURES = (".sse", _TEXT, ".json", ".log")  # what captures and texts are called, beside SUFFIX
+_CAPTURES = (".sse", _TEXT, ".json", ".log")  # suffixes of captures and texts, besides SUFFIX
 
 # Findings that say: the model meant a call, and did not write it as it should.
 MALFORMED = frozenset(
@@ -148,7 +148,8 @@ MALFORMED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class HeaderFacts:
-    """What can be said without playing it; `policy` is what is switched otherwise than the dialect does."""
+    """What can be said without playing it; `policy` has the switches that differ from the dialect's
+    defaults."""
 
     about: str = ""
     dialect: str = ""
@@ -177,9 +178,9 @@ class Appraisal:
 
 
 class Replayable:
-    """`path` is None for what is not in a file; `folder` is empty for what was named itself.
+    """`path` is None for an input that is not a file; `folder` is empty for one that was named itself.
 
-    `appraisal` is what somebody who has played it found out; None until then.
+    `appraisal` is what playing it has shown; None until then.
     """
 
     def __init__(
@@ -202,7 +203,7 @@ class Replayable:
         self._head = head
 
     def open(self) -> LineSource:
-        """A source of its own, from the beginning. What cannot be read says so in its `problem`."""
+        """A new source, from the beginning. One that cannot be read says so in its `problem`."""
         return self._make()
 
     @cached_property
@@ -213,7 +214,7 @@ class Replayable:
 
     @property
     def facts_known(self) -> bool:
-        """Whether a look at `facts` costs nothing any more."""
+        """Whether `facts` are cached."""
         return "facts" in self.__dict__
 
     @property
@@ -223,7 +224,7 @@ class Replayable:
 
     @property
     def size(self) -> int:
-        """Bytes of the file; 0 for what is not in one."""
+        """Bytes of the file; 0 if it is not a file."""
         try:
             return os.stat(self.path).st_size if self.path is not None else 0
         except OSError:
@@ -231,7 +232,7 @@ class Replayable:
 
     @property
     def running(self) -> bool:
-        """Whether somebody seems to be writing it still, should it have no end."""
+        """Whether it seems to be still being written, if it has no end."""
         if self.path is None or not is_alive(self.facts.pid):
             return False
         try:
@@ -289,7 +290,7 @@ def read_header(path: Path) -> Mapping[str, Any]:
 
 
 def _about(header: Mapping[str, Any]) -> str:
-    """Of what was recorded the proxy knows no more than the question."""
+    """For a recorded tape, only the question is known."""
     told = header.get("about")
     asked = _question(header) if isinstance(header.get("method"), str) else ""
     return asked or (told if isinstance(told, str) else "")
@@ -328,7 +329,7 @@ def _text(content: object) -> str:
 def replayables_in(
     folder: Path, name: str, wishes: Wishes, chunking: Chunking | None = None
 ) -> list[Replayable]:
-    """All tapes, captures and texts in it and below: dialects in their usual order, in each what went wrong
+    """All tapes, captures and texts in it and below: dialects in their usual order, in each the failures
     before the rest."""
     found = [
         _in_folder(path, _label(folder, below), wishes, chunking)
@@ -374,7 +375,7 @@ def _label(folder: Path, below: str) -> str:
 
 
 def _is_replayable(path: Path) -> bool:
-    """Whether it is worth a row: what is not a tape has to be an answer, or a text that is called so."""
+    """Whether it is worth a row: a file that is not a tape must be an answer, or a text by its suffix."""
     if path.suffix == SUFFIX and _begins_like_a_tape(path):
         return True
     try:
@@ -384,7 +385,7 @@ def _is_replayable(path: Path) -> bool:
             return False
         return path.suffix == _TEXT or _kind_of(path) != "text"
     except UserError:
-        # It says itself what is wrong with it; but JSON lines are often something else, such as examples.
+        # Opening it reports what is wrong; but JSON lines are often something else, such as examples.
         return path.suffix != SUFFIX
 
 
@@ -393,7 +394,7 @@ def _begins_like_a_tape(path: Path) -> bool:
         with path.open("rb") as file:
             head = file.read(100)
     except OSError:
-        return True  # it says itself what is wrong with it
+        return True  # opening it reports what is wrong
     return not head.strip() or bool(HEADER.match(head)) or bool(header_in(path, Wishes()))
 
 
@@ -412,8 +413,8 @@ def _good_ones_last(name: str) -> tuple[bool, str]:
 def replayables_of(
     names: Sequence[str], wishes: Wishes, kind: Kind | None = None, chunking: Chunking | None = None
 ) -> list[Replayable]:
-    """What the names stand for; one that cannot be opened says why. A UserError when none of them can."""
-    make_recipe({"dialect": EXAMPLE}, wishes)  # what is wrong with the wishes is wrong everywhere
+    """The inputs with these names; one that cannot be opened says why. A UserError if none of them can."""
+    make_recipe({"dialect": EXAMPLE}, wishes)  # wrong wishes are wrong for every input
     found: list[Replayable] = []
     for name in names:
         try:
@@ -444,9 +445,9 @@ def _of_name(name: str, wishes: Wishes, kind: Kind | None, chunking: Chunking | 
 def _of_file(
     path: Path, title: str, wishes: Wishes, kind: Kind | None, chunking: Chunking | None
 ) -> Replayable:
-    """Looked at, but not read: a tape may be large."""
+    """Recognised, but not read: a tape may be large."""
     if kind == "tape":
-        read_header(path)  # somebody may be wrong
+        read_header(path)  # the given kind may be wrong
     kind = kind or _kind_of(path)
     if kind == "tape" and chunking is None:
         return tape_replayable(path, title, "", wishes)
@@ -470,7 +471,7 @@ def _kind_of(path: Path) -> Kind:
         if b"\n" not in head:
             read_header(path)  # it may be half written
         return "tape"
-    # What begins like JSON can only be told as a whole.
+    # A file that begins like JSON must be read as a whole to be recognised.
     return recognise(read_file(str(path)) if head.lstrip()[:1] in b"{\xef" and len(head) == _HEAD else head)
 
 
@@ -487,12 +488,12 @@ def _naming(name: str, error: UserError) -> str:
     return error.message if name in error.message else f"{name}: {error.message}"
 
 
-# -- a text that somebody pastes
+# -- a pasted text
 
 
 @dataclass(frozen=True, slots=True)
 class Compose:
-    """What is known before the text is: how the model writes calls, and which tools it was offered."""
+    """What is known before the text: how the model writes calls, and which tools it was offered."""
 
     wishes: Wishes
     kind: Kind | None = None
@@ -509,7 +510,7 @@ class Compose:
         """A capture or a tape may be pasted as well. A UserError says what is wrong with the text."""
         if not text.strip():
             raise UserError("there is no text yet: paste what the model wrote")
-        # Half a character (a lone surrogate) is not to be had in UTF-8.
+        # Half a character (a lone surrogate) cannot be encoded in UTF-8.
         given = read_input(text.encode("utf-8", "replace"), self.kind)
         wishes = self.wishes
         if given.tape is not None and "dialect" in given.tape.header:

@@ -1,4 +1,4 @@
-"""The steps of a tape as a person moves among them: by a unit, or to a destination that is typed in."""
+"""The steps of a tape as a user moves among them: by a unit, or to a typed destination."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _SLICE = 2000  # rows: about ten milliseconds
 
 
 class Unit(StrEnum):
-    """What one goes by. A delta is everything that the client got: its status, heartbeats, whole messages."""
+    """A unit of movement. A delta is everything that the client got: its status, heartbeats, whole
+    messages."""
 
     STEP = "step"
     TRANSITION = "transition"
@@ -43,7 +44,7 @@ class Timeline:
 
     What a client has put together (`assembly`), the texts of the panes (`channels`) and the tools that are
     called (`tools`) are indexes that have to look at every row once. They are built in slices: the first by
-    `catch_up`, the other two by whoever needs them. Everything else the player knows at once.
+    `catch_up`, the other two by their users. Everything else the player knows at once.
     """
 
     def __init__(self, player: Player) -> None:
@@ -64,7 +65,7 @@ class Timeline:
         return self.assembly.calls
 
     def catch_up(self, most: int) -> bool:
-        """Look at so many of the rows that came since; True: all that there are have been looked at."""
+        """Look at up to this many of the rows that came since; True: none are left."""
         return self.assembly.catch_up(most)
 
     def seek(self, step: int, unit: Unit, way: int) -> int | None:
@@ -72,7 +73,7 @@ class Timeline:
         return next((found for found in self.search(step, unit, way) if found is not None), None)
 
     def search(self, step: int, unit: Unit, way: int) -> Iterator[int | None]:
-        """The same in slices: None means that one is over, and that whoever searches may do something else
+        """The same in slices: None means that a slice is over, and that the caller may do something else
         before the next one. The step comes last, if there is one."""
         if unit is Unit.CALL:
             while not self._knows_call(step, way) and not self.assembly.catch_up(_SLICE):
@@ -104,7 +105,7 @@ class Timeline:
                 return _nearest(player.finding_steps.all, step, way)
 
     def goto(self, text: str, here: int) -> Destination:
-        """The place that a person means; `here` is the step to which `+10` is added.
+        """The place that a user means; `here` is the step to which `+10` is added.
 
         Everything but bytes is counted from 1, as the screen shows it. A UserError says what is possible.
         """
@@ -129,7 +130,7 @@ def _nearest(
     return step_of(numbers[at]) if at >= 0 else None
 
 
-# How many transitions are looked at for the one that took a byte, before its read has to do.
+# How many transitions are searched for the one that took a byte, before its read is taken instead.
 _REACH = 400
 _SHOWN = 60  # characters of what cannot be understood
 _ROUNDED = 0.0005  # a person types what the screen shows, and it shows milliseconds

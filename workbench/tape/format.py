@@ -4,19 +4,19 @@ The first line is the header: an object with the key `tape`, whose value is the 
 replay needs (`_HEADER_ORDER`). Every other line is an object with the time `t`, in seconds since the exchange
 began, and with the keys of its kind:
 
-    read     a piece from upstream; as `read64`, in Base64, where the piece by itself is not UTF-8
+    read     a piece from upstream; as `read64`, in Base64, where the piece alone is not valid UTF-8
     sent     a piece to the client, likewise `sent64`; `by` names who made it where the transformer did not
     status   an HTTP status, with `headers` (pairs) and `side`: "upstream" or "client"
-    finding  a code, with `level`, `message` and `where`: what the proxy noticed and no replay can find again
+    finding  a code, with `level`, `message` and `where`: noticed by the proxy; a replay cannot find it again
     hold     a breakpoint that the next read hits, with `message`: from here on the client has to wait
     release  the end of that: "unchanged", "edited", "dropped", "limit", "left" or "stopped", with `seconds`.
              Where the client gets something else, `keep` is how many of upstream's reads stay and `reads` is
-             what comes instead of the others; those are on the tape all the same, as they came
+             what comes instead of the others; those are still on the tape, as they came
     lost     {"lines", "bytes"}: how much before this line could not be recorded
     end      the last line: "done", "eof", "error" or "cancelled", and a summary of the exchange
 
 Lines of other kinds and unknown keys are kept. Lines are written and read here and nowhere else: `dump_line`
-writes them as a person likes to read them, `encode_line` and `data_line` are compact and fast.
+writes them readably, `encode_line` and `data_line` are compact and fast.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ BOM = b"\xef\xbb\xbf"
 HEADER = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"tape"\s*:')
 _LATEST = 1 << 62
 _UNREADABLE = {
-    "number-too-long": "has a number of more digits than anything can hold",
+    "number-too-long": "has a number with too many digits",
     "nested-too-deep": "is nested too deeply",
     "invalid-utf8": "has bytes that are not UTF-8",
 }
@@ -88,7 +88,7 @@ class Line:
     def t(self) -> float:
         """Seconds since the exchange began; 0 where the line doesn't say."""
         t = self.value.get("t")
-        # It may be infinite, or not a number, or too long for a float: a tape is data from anywhere.
+        # It may be infinite, or not a number, or too long for a float: a tape is untrusted data.
         return float(t) if isinstance(t, int | float) and abs(t) < _LATEST else 0.0
 
     @property
@@ -314,7 +314,7 @@ def status_line(
     chat: Mapping[str, Any] | None = None,
 ) -> Line:
     """One side's status and headers; pairs, because a header may come twice. `chat` is which turn of which
-    chat this answers, where upstream keeps the conversation: it is to be seen before the end."""
+    chat this answers, where upstream keeps the conversation: it must be known before the end."""
     told = {"side": side, "status": status, "headers": [list(pair) for pair in headers]}
     return Line(_at(t) | told | ({} if chat is None else {"chat": dict(chat)}))
 
@@ -332,13 +332,13 @@ def hold_line(t: float, breakpoint: str, message: str) -> Line:
 def release_line(
     t: float, how: Release, seconds: float, keep: int | None = None, reads: Iterable[str] = ()
 ) -> Line:
-    """It waits no longer. `keep` and `reads` where it gets something else than upstream sent."""
+    """It waits no longer. `keep` and `reads` if it gets something other than upstream sent."""
     changed = {} if keep is None else {"keep": keep, "reads": list(reads)}
     return Line(_at(t) | {"release": how, "seconds": round(seconds, 3)} | changed)
 
 
 def lost_line(t: float, lines: int, payload: int) -> Line:
-    """A gap: so many lines, with so many bytes in them, were not recorded before this one."""
+    """A gap: this many lines, with this many bytes, were not recorded before this one."""
     return Line(_at(t) | {"lost": {"lines": lines, "bytes": payload}})
 
 
@@ -376,7 +376,7 @@ def _why_unreadable(text: bytes) -> str:
 
 
 def _fault(value: Mapping[str, Any]) -> str:
-    """Why a line that is JSON cannot be used, or nothing: what passes here can be asked for its `data`."""
+    """Why a JSON line cannot be used, or nothing: then its `data` can be read safely."""
     for key in _DATA_KEYS.intersection(value):
         text = value[key]
         if not isinstance(text, str):
@@ -393,12 +393,12 @@ def _fault(value: Mapping[str, Any]) -> str:
 # -- lines -> bytes
 
 _LINE_END = orjson.OPT_APPEND_NEWLINE
-# A long text is looked through in pieces: one search in C would keep the relay from running meanwhile.
+# A long text is searched in pieces: one search in C would block the relay meanwhile.
 _PIECE = 1 << 15
 
 
 def dump_tape(tape: Tape) -> bytes:
-    """The whole tape as a file holds it. What was half written is not written again."""
+    """The whole tape as a file holds it. A half-written line is not written again."""
     return dump_line(tape.header) + b"".join(dump_line(line) for line in tape.lines)
 
 
@@ -421,7 +421,7 @@ def encode_line(line: Line | Mapping[str, Any]) -> bytes:
 
 
 def data_line(kind: DataKind, t: float, data: bytes, by: str | None = None) -> bytes:
-    """A `read` or `sent` line as `encode_line` writes it; only the piece itself has to be looked through."""
+    """A `read` or `sent` line as `encode_line` writes it; only the piece itself has to be searched."""
     value = _data(kind, t, data, by)
     return orjson.dumps(value, option=_LINE_END) if _is_safe(value.get(kind, "")) else dump_line(value)
 
@@ -441,7 +441,7 @@ def _plain(line: Line | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_safe(text: str) -> bool:
-    """Whether nothing in it steers a terminal, or would be written otherwise by `dump_line`."""
+    """Whether nothing in it controls a terminal, or would be written differently by `dump_line`."""
     if text.isascii():
         return "\x7f" not in text
     return all(is_visible(text[at : at + _PIECE]) for at in range(0, len(text), _PIECE))

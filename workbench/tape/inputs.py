@@ -30,7 +30,7 @@ Kind: TypeAlias = Literal["sse", "text", "tape", "json"]
 # The lines that may come before the first `data:` of a stream; anything else there means: not a stream.
 _BEFORE_DATA = re.compile(rb"(?:(?::|event\b|id\b|retry\b)[^\r\n]*)?(?:\r\n|\r|\n)")
 
-# Keys that no call of a model has, and answers or requests of some API do.
+# Keys that a model's calls never have, but answers or requests of some API do.
 _OTHER_APIS = frozenset("choices object messages output candidates message delta done usage created".split())
 
 
@@ -55,7 +55,7 @@ class Input:
 
     @property
     def text(self) -> str:
-        """The text of a model, for an input of kind text. A BOM is the editor's, not the model's."""
+        """The text of a model, for an input of kind text. A BOM comes from an editor, not from the model."""
         return self.data.removeprefix(BOM).decode("utf-8", "replace")
 
 
@@ -87,7 +87,7 @@ def read_input(data: bytes, kind: Kind | None) -> Input:
 
 
 def recognise(data: bytes) -> Kind:
-    """The kind that the bytes look like; text, when like nothing else. No bytes are an empty stream."""
+    """The kind that the bytes look like; text by default. No bytes are an empty stream."""
     if is_tape(data):
         return "tape"
     if not data.strip() or _is_stream(data.removeprefix(BOM)):
@@ -127,7 +127,7 @@ def _is_chunk(value: Any) -> bool:
 
 
 def _refuse_other_json(data: bytes) -> None:
-    """JSON of another API would be replayed as "text and no call", which is not true of it. A call that a
+    """JSON of another API would wrongly be replayed as "text and no call". A call that a
     model writes as JSON is a text."""
     value = json_object(data) or json_object(data.removeprefix(BOM).lstrip().partition(b"\n")[0])
     if value is None or _OTHER_APIS.isdisjoint(value):
@@ -231,7 +231,7 @@ def _completion(data: bytes) -> Input:
 
 
 def is_tape(data: bytes) -> bool:
-    # Its first line may be half written, then it is still a tape to the reader's eye: a damaged one.
+    # Its first line may be half written; then it is still a tape, but a damaged one.
     first = data.removeprefix(BOM).lstrip().partition(b"\n")[0]
     value = json_object(first)
     return bool(HEADER.match(first)) if value is None else "tape" in value
@@ -364,7 +364,7 @@ def _chunk(choices: list[dict[str, Any]]) -> bytes:
 
 
 def _finish(t: StreamTransformer, tape: Tape | None) -> bytes:
-    """The end as the tape says it was. One that breaks off is read as far as it goes, like a clean EOF."""
+    """The end as the tape says it was. One that breaks off is read as far as it goes, as at a clean EOF."""
     end = tape.end if tape is not None else None
     if end is None or end.ended != "error":
         return t.finish()

@@ -23,7 +23,7 @@ _MODULE_NAME = "module:NAME is a Dialect in a module that Python can import"
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What the user said on the command line; None and empty mean: as the tape says."""
+    """The user's options; None and empty mean: as the tape says."""
 
     dialect: str | None = None
     tools: list[Any] | None = None
@@ -111,7 +111,7 @@ def chat_request(header: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def wished(header: Mapping[str, Any], wishes: Wishes) -> dict[str, Any]:
-    """The header of the tape as it would be, had the exchange gone as the wishes say."""
+    """The tape's header as it would be if the exchange had gone as the wishes say."""
     changed = dict(header)
     if wishes.dialect is not None:
         changed["dialect"] = wishes.dialect
@@ -120,7 +120,7 @@ def wished(header: Mapping[str, Any], wishes: Wishes) -> dict[str, Any]:
     if wishes.request is not None:
         changed["request"] = dict(wishes.request)
     elif wishes.tools is not None:
-        # Without a request nobody has left out the usage: the client is told all that upstream says.
+        # Without a request the usage is included: the client is told all that upstream says.
         asked = _said(header, "request") or {"stream_options": {"include_usage": True}}
         changed["request"] = {**asked, "tools": wishes.tools}
     return changed
@@ -151,7 +151,8 @@ def spoken_dialect(name: str) -> str:
 
 
 def _dialect_on_tape(name: object) -> str:
-    """A tape may come from anywhere: what it names is not imported unless somebody here has named it, too."""
+    """A tape may come from anywhere: a module that it names is not imported unless the user has named it,
+    too."""
     if isinstance(name, str) and ":" in name and loaded_dialect(name) is None:
         raise UserError(f"the tape's dialect is {name!r}, which is not loaded: --dialect {name} loads it")
     return known_dialect(name)
@@ -221,7 +222,7 @@ def _kind(header: Mapping[str, Any]) -> str:
 
 def _now(header: Mapping[str, Any]) -> int | float:
     now = header.get("now") or 0
-    # Beyond 2**53 there are no whole seconds in JSON any more, and no such time either.
+    # Beyond 2**53 JSON cannot represent all integers, and there are no such times.
     if isinstance(now, int | float) and 0 <= now < 1 << 53:
         return now
     raise UserError(f"the tape's now is a number of seconds, not {now!r}")

@@ -58,8 +58,8 @@ class WorkbenchApp(App[int]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Screens and widgets come here, too. What is said may quote a stream, a file or the name of a
-        folder: it is made safe here, where nobody can forget it, and it is never markup."""
+        """Screens and widgets use this, too. A message may quote a stream, a file or the name of a folder: it
+        is made safe here, where that cannot be forgotten, and it is never markup."""
         said, head = (visible_text(text[:LONGEST]) for text in (message, title))
         super().notify(said, title=head, severity=severity, timeout=timeout, markup=False)
 
@@ -67,8 +67,8 @@ class WorkbenchApp(App[int]):
     def _background_screens(self) -> list[Screen[Any]]:
         """The screens that are seen through the topmost one.
 
-        Textual counts the next one even where nothing can be seen of it, and draws both of them whole at each
-        of its ticks: below a question a running exchange has 20 of these in a second.
+        Textual counts the next one even if it is completely covered, and redraws both at each tick: below a
+        question a running exchange has 20 ticks a second.
         """
         seen_through = self.screen.styles.background.a < 1
         return super()._background_screens if seen_through else []
@@ -87,7 +87,7 @@ class WorkbenchApp(App[int]):
                 yield SystemCommand(binding.description, binding.tooltip or binding.key, act)
 
     def on_mount(self) -> None:
-        self.begin()  # Textual calls the on_mount of every class, a subclass could not replace it
+        self.begin()  # Textual calls the on_mount of every class; a subclass could not override it
 
     def begin(self) -> None:
         """The first screen."""
@@ -114,7 +114,7 @@ class LiveApp(WorkbenchApp):
     def __init__(self, flags: Flags) -> None:
         super().__init__(Path())
         self._supervisor = ProxySupervisor(flags, self._ask)
-        self.farewell = ""  # to be said when the screen is gone
+        self.farewell = ""  # printed when the screen is closed
 
     def begin(self) -> None:
         self._live()
@@ -137,18 +137,18 @@ class LiveApp(WorkbenchApp):
     # -- leaving
 
     async def action_quit(self) -> None:
-        """A problem that is shown has its own way out; and a key that is pressed twice asks once."""
+        """A problem that is shown has its own way to quit; and a key pressed twice asks only once."""
         if not isinstance(self.screen, ProblemScreen):
             self._leave()
 
     def action_keep(self) -> None:
-        """Where the proxy was not started here, it goes on anyway."""
+        """A proxy that was not started here goes on anyway."""
         self.farewell = self._supervisor.release()
         self.exit(0)
 
     @work(group="leave", exclusive=True)
     async def _leave(self) -> None:
-        """An answer that somebody waits for is not cut by one key."""
+        """One key press must not cut off an answer that a client waits for."""
         count = await self._supervisor.running_answers()
         choice = await self.push_screen_wait(running_answers(count)) if count != 0 else "cut"
         if choice == "keep":
@@ -190,7 +190,7 @@ class DemoApp(WorkbenchApp):
         choice = await self.push_screen_wait(proxy_died(death))
         if choice == "quit":
             self.exit(0)
-        return choice in ("restart", "port")  # the demo takes a free one anyway
+        return choice in ("restart", "port")  # the demo uses a free port anyway
 
 
 class ReplayApp(WorkbenchApp):
@@ -219,7 +219,7 @@ class ReplayApp(WorkbenchApp):
 
     @work(group="paste")
     async def _paste(self, compose: Compose) -> None:
-        """Until there is a text that can be played."""
+        """Asks until there is a text that can be played."""
         text: str | None = ""
         while text is not None:
             title = f"paste or type what the model wrote in {compose.dialect}"
@@ -272,7 +272,7 @@ def run_replay(
 
 
 def _marks_folder() -> Path:
-    """In the library's folder: a tape that is in no library may be in somebody's repository."""
+    """In the library's folder: a tape outside a library may be in a repository."""
     try:
         return read_settings(Flags()).library / "marks"
     except UserError:

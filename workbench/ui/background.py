@@ -39,7 +39,7 @@ _SLICE = 0.02  # seconds
 
 
 async def in_slices(items: Iterable[T]) -> AsyncIterator[T]:
-    """One after the other, with room for keys and frames between them."""
+    """One after the other, with time for keys and frames between them."""
     until = time.perf_counter() + _SLICE
     for item in items:
         yield item

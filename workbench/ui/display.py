@@ -1,4 +1,4 @@
-"""Untrusted text on the screen: what would control the terminal is shown, never obeyed.
+"""Untrusted text on the screen: control characters are shown, never obeyed.
 
 Nothing in Textual or Rich makes ESC, C1 controls, NUL or bidirectional characters harmless, and a plain `str`
 may be parsed as markup. So whatever comes from a stream, a tape or a file passes through here and leaves as
@@ -24,7 +24,8 @@ from workbench.text import SIGNS, visible_line, visible_text
 
 Pieces: TypeAlias = list[tuple[str, str]]  # a row: text, and the name of its look
 
-# Frequent and harmless: a sign of one cell reads better than an escape. It is dimmed, a real one is not.
+# Frequent and harmless: a one-cell sign reads better than an escape. It is dimmed, unlike the same sign in
+# the text.
 SIGNS_OF_BREAKS = {"\n": "↵", "\t": "⇥", "\r": "␍"}
 # Everything that is not simply drawn: found in one go, so that ordinary text costs one search.
 _ODD = re.compile(
@@ -85,7 +86,7 @@ def _shortened(text: str, width: int) -> str:
 
 
 def wrapped(pieces: Iterable[tuple[str, Style]], width: int, most: int, fill: Style) -> list[Strip]:
-    """Several lines of a widget, at most so many; the last says when there is more."""
+    """Several lines of a widget, up to a limit; the last says when there is more."""
     lines: list[list[Segment]] = [[]]
     used = 0
     for text, style in shortened(pieces, _CROWDED * width * most):
@@ -106,7 +107,7 @@ def wrapped(pieces: Iterable[tuple[str, Style]], width: int, most: int, fill: St
 
 
 def shortened(pieces: Iterable[tuple[str, Style]], most: int) -> Iterator[tuple[str, Style]]:
-    """Not more characters than that: measuring those of a megabyte takes longer than a frame may."""
+    """Not more characters than that: measuring a megabyte takes longer than a frame may."""
     for text, style in pieces:
         if len(text) > most:
             yield f"{text[:most]}…", style
@@ -143,8 +144,8 @@ def _padded(line: list[Segment], width: int, fill: Style, *, more: bool = False)
 
 
 class ControlFilter(LineFilter):
-    """Every drawn line passes this last. What was made safe stays as it is; where somebody forgot to,
-    a character that would steer the terminal becomes a replacement character."""
+    """Every drawn line passes this last. Text that was made safe stays as it is; where that was forgotten,
+    a character that would control the terminal becomes a replacement character."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         for segment in segments:
@@ -159,7 +160,7 @@ def _without_controls(segment: Segment) -> Segment:
 
 
 def sign_of(level: object) -> str:
-    """The sign of a verdict or a finding; a tape may call its levels whatever it likes."""
+    """The sign of a verdict or a finding; a tape may have any level."""
     return SIGNS.get(str(level), SIGNS["info"])
 
 
@@ -179,7 +180,7 @@ def paragraph(text: str) -> Content:
 
 
 def marked(text: str, pattern: re.Pattern[str], look: str, other: str) -> Pieces:
-    """A text, with all that matches in another look."""
+    """A text, with all matches in another look."""
     pieces: Pieces = []
     at = 0
     for match in pattern.finditer(text):

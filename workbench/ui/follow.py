@@ -2,7 +2,7 @@
 
 One that runs is shown until it ends, however many others begin meanwhile; after its end it stays for a
 moment, so that its end can be read, and a short one stays long enough to be seen at all. Then comes the next
-one, in the order in which they began. Where too many wait, the newest is shown.
+one, in the order in which they began. If too many wait, the newest is shown.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from workbench.library.summary import Row
 SEEN = 1.5  # seconds that an exchange is shown at least
 HURRIED = 0.8  # the same while others wait
 ENDED = 0.7  # seconds that its end is shown at least
-_WAIT = 4  # so many may wait to be shown one after the other
+_WAIT = 4  # this many may wait to be shown one after the other
 
 
 class Follow:
@@ -59,9 +59,9 @@ class Follow:
         return min(waiting, key=lambda row: row.started).path
 
     def _note(self, here: Row | None, path: str, now: float) -> None:
-        """Since when it is shown, and since when it is over."""
+        """Note since when it is shown, and since when it is over."""
         if path != self._path:
-            # One that was over before anybody saw it need not be seen to end.
+            # One that ended before it was shown need not be seen to end.
             over = here is not None and here.state != "running"
             self._path, self._shown_at, self._ended_at = path, now, 0.0 if over else None
         elif self._ended_at is None and here is not None and here.state != "running":

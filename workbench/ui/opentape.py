@@ -1,4 +1,4 @@
-"""A tape that is open on the screen: read on while it grows, in slices that hold nothing up, and judged."""
+"""A tape that is open on the screen: read on while it grows, in short slices, and judged."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from workbench.replay.player import Player
 
 SLICE = 0.012  # seconds of reading for one frame
 # A key press takes some ten turns of the event loop until it is drawn: the rest of a long tape is read in
-# small slices. Where turns between two of them did something, the next ones are left to others for a while.
+# small slices. If turns between two slices did something, reading pauses for a while.
 _LOAD, _REST, _MOST_RESTS = 0.004, 0.004, 10
-_TURNS = 4  # what became ready meanwhile is known after one; a message that it sends needs some more
-_IDLE_TURNS = 0.0003  # seconds that these take when nobody has anything to do
+_TURNS = 4  # one turn runs what became ready meanwhile; a message that it sends needs some more
+_IDLE_TURNS = 0.0003  # seconds that these take when the loop is idle
 _JUDGE = 0.5  # seconds between verdicts on an answer that still grows
 
 
@@ -32,7 +32,7 @@ class OpenTape:
         self.read_once = False  # all that was there when it was opened has been read
         self._grew_at = 0.0  # on the clock of this process
         self._judged_at = 0.0
-        self.judged_steps = -1  # so many steps had been made when the verdict was given
+        self.judged_steps = -1  # number of steps when the verdict was given
         self._alignment: Alignment | None = None
 
     @property
@@ -60,30 +60,30 @@ class OpenTape:
     # -- reading
 
     def show_source(self, source: LineSource, *, running: bool = True, at: int | None = None) -> None:
-        """Another tape: its first rows at once, the rest is for `load`."""
-        gc.unfreeze()  # the tape before may go
+        """Another tape: its first rows at once, `load` reads the rest."""
+        gc.unfreeze()  # the previous tape may be freed
         self.source, self.running, self.at, self.verdict = source, running, at, None
         source.advance(SLICE)
         self._grew_at = time.monotonic() - _age(self.path)
-        self.read_once = not source.behind
+        self.read_once = not source.has_more
         self._align()
 
     @property
     def progress(self) -> tuple[object, ...]:
-        """How much of it is known. When this changes, what is shown has to be drawn again."""
+        """How much of it is known. When this changes, the view has to be drawn again."""
         source = self.source
         return (None, 0, None) if source is None else (source, source.done, source.problem)
 
     @property
     def busy(self) -> bool:
         """There is work for `load` right now."""
-        return self.source is not None and self.source.behind
+        return self.source is not None and self.source.has_more
 
     def read_on(self, seconds: float = SLICE) -> None:
         if self.source is not None:
             if self.source.advance(seconds) and self.read_once:
                 self._grew_at = time.monotonic()
-            self.read_once = self.read_once or not self.source.behind
+            self.read_once = self.read_once or not self.source.has_more
             self._align()
 
     def _align(self) -> None:
@@ -92,7 +92,7 @@ class OpenTape:
             alignment.catch_up()
 
     async def load(self) -> None:
-        """What is left to be read, a slice at a time; keys and frames come in between."""
+        """Reads the rest, a slice at a time; keys and frames come in between."""
         while self.busy:
             # A long tape's records live as long as it is shown: looking through them for garbage again and
             # again would be the longest pause of all.
@@ -113,7 +113,7 @@ class OpenTape:
     # -- judging
 
     def set_running(self, running: bool) -> bool:
-        """Whether its writer still lives: a tape alone cannot tell. True when that is news."""
+        """Whether its writer still lives: a tape alone cannot tell. True if that changed."""
         changed = running != self.running
         if changed:
             self.running, self.verdict = running, None
@@ -127,14 +127,14 @@ class OpenTape:
         return self.verdict
 
     def _is_due(self, player: Player) -> bool:
-        if self.judged_steps == player.steps or (self.source is not None and self.source.behind):
+        if self.judged_steps == player.steps or (self.source is not None and self.source.has_more):
             return False  # a verdict on half a tape is of no use
         return not self.growing or time.monotonic() - self._judged_at > _JUDGE
 
 
 async def _give_way() -> None:
-    """Until nobody else has anything to do, a key's way through the screen and the frame after it together,
-    but not for ever: something that is drawn all the time must not keep the rest of a tape away."""
+    """Waits until the loop is idle: a key is handled, the frame after it is drawn. But not for ever:
+    something that is drawn all the time must not keep the rest of a tape away."""
     for _ in range(_MOST_RESTS):
         began = time.perf_counter()
         for _ in range(_TURNS):

@@ -1,4 +1,4 @@
-"""The running proxy as the screen knows it: asked again and again what it does, told to do it otherwise."""
+"""The running proxy as the screen knows it: polled for its state, and reconfigured."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from typing import Any
 from workbench.errors import UserError
 from workbench.proxy.asking import ProxyConnection, find_running, health_of
 
-SOON, LATER = 2.0, 20.0  # seconds between looks at a proxy with a problem, and at one without
+SOON, LATER = 2.0, 20.0  # seconds between checks of a proxy with a problem, and of one without
 
 
 @dataclass(frozen=True, slots=True)
 class UpstreamState:
-    """A model server as the proxy uses it now; `changed` has what a viewer changed, as it was configured."""
+    """A model server as the proxy uses it now; `changed` has the configured values of what a viewer
+    changed."""
 
     name: str
     url: str
@@ -50,7 +51,7 @@ class ProxyState:
 
 
 def state_of(url: str, status: Mapping[str, Any]) -> ProxyState:
-    """What the status of a proxy says, whatever its version says it with."""
+    """The state in a proxy's status, whatever its version."""
     upstreams = [
         UpstreamState(
             str(one.get("name")), str(one.get("url")), str(one.get("dialect")),
@@ -76,7 +77,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def trouble_in(url: str, health: Any) -> str:
-    """What a proxy's own report says is wrong; empty: nothing."""
+    """The problems that a proxy reports about itself; empty: none."""
     if not isinstance(health, dict):
         return f"the proxy at {url} does not answer"
     parts = []
@@ -100,7 +101,7 @@ class ProxyWatch:
         self.state: ProxyState | None = None
 
     async def look(self) -> ProxyState | None:
-        """What it says now; None: no proxy runs for this library."""
+        """Its current state; None: no proxy runs for this library."""
         if self._connection is None:
             found = await asyncio.to_thread(find_running, self._library)
             self._connection = ProxyConnection(found) if found is not None else None
@@ -117,7 +118,7 @@ class ProxyWatch:
         return self.state
 
     async def trouble(self) -> str:
-        """What it says is wrong with itself and with its model servers; empty also where no proxy runs."""
+        """The problems that it reports about itself and its model servers; empty also if no proxy runs."""
         if self._connection is None:
             return ""
         proxy = self._connection.proxy

@@ -1,4 +1,4 @@
-"""The replay: which tape is open, where the cursor in time stands, and all that moves it.
+"""The replay: which tape is open, where the cursor in time is, and all that moves it.
 
 A key calls a method of the model. The model answers with messages to its listeners: the view draws, the
 screen notifies. The model itself neither draws nor asks, and it does not know who listens.
@@ -37,7 +37,7 @@ T = TypeVar("T")
 SeverityLevel: TypeAlias = Literal["information", "warning", "error"]  # as Textual has it
 _ROWS = 2_000  # that an index looks at in one go: some milliseconds
 _AT_ONCE = 0.05  # seconds of playing a variant before the screen is drawn
-# What has fewer of both is changed before the next key can be pressed.
+# A tape with fewer of both is changed before the next key can be pressed.
 _STEPS, _BYTES = 10_000, 1 << 20
 _NOUNS = {
     Unit.STEP: "step", Unit.TRANSITION: "transition", Unit.READ: "read", Unit.DELTA: "delta",
@@ -89,16 +89,17 @@ class Background(Protocol):
 
 
 class ReplayModel(OpenTape):
-    """`step` is where the cursor stands; -1: nothing has happened yet."""
+    """`step` is where the cursor is; -1: nothing has happened yet."""
 
     def __init__(self, background: Background, marks_folder: Path | None = None) -> None:
-        """`marks_folder` is for the marks of tapes that are in no library; None: they stand beside them."""
+        """`marks_folder` is for the marks of tapes that are in no library; None: they are stored beside
+        them."""
         super().__init__()
         self.background = background
         self._marks_folder = marks_folder
         self.replayable: Replayable | None = None
         self.byte: int | None = None  # the byte of upstream that the user went to
-        self.reason = ""  # why the cursor stands here
+        self.reason = ""  # why the cursor is here
         self.breakpoints: list[Breakpoint] = []
         self.marked: tuple[int, ...] = ()  # the steps of the marks
         self._marks = Marks()
@@ -106,7 +107,7 @@ class ReplayModel(OpenTape):
         self._timeline: Timeline | None = None
         self._playback = Playback()
         self._run: object | None = None  # the token of the run to a breakpoint; another one ends it
-        self._waiting: Work | None = None  # what needs a part of the tape that is not read yet
+        self._waiting: Work | None = None  # work that needs a part of the tape that is not read yet
         self._trying: Sequence[Change] | None = None  # a thread applies them; the tape must not grow now
         self._aim: Callable[[Player], int] | None = None  # a place that may not be there yet
         self._start: str | None = None  # where to begin once the tape is read
@@ -194,11 +195,11 @@ class ReplayModel(OpenTape):
 
     @property
     def reading(self) -> bool:
-        """What belongs to the step, or the step that a key leads to, is not known yet."""
+        """The current step's data, or the step that a key leads to, is not known yet."""
         return self._waiting is not None or self._is_behind(self.step + 1)
 
     def _is_behind(self, steps: int) -> bool:
-        """Whether the index of the message has not come so far."""
+        """Whether the index of the message has not reached this place yet."""
         timeline = self.timeline
         return timeline is not None and timeline.assembly.known < steps
 
@@ -212,9 +213,9 @@ class ReplayModel(OpenTape):
         source = self.source
         if source is None:
             return
-        if self._aim is not None and (not had_player or not source.behind):
+        if self._aim is not None and (not had_player or not source.has_more):
             self.aim(self._aim)
-        if not source.behind and not self.loaded:
+        if not source.has_more and not self.loaded:
             self._loaded = source
             self._begin()
         if self._waiting is not None:
@@ -226,7 +227,7 @@ class ReplayModel(OpenTape):
         start, self._start = self._start, None
         if start is not None:
             self._do_or_tell(partial(self._go_to, start))
-        self._change_status()  # a mark may stand in a part that was not there before
+        self._change_status()  # a mark may be in a part that was not there before
         changes, self._changes = self._changes, ()
         self.attempt(changes)
 
@@ -268,7 +269,7 @@ class ReplayModel(OpenTape):
         player, source = self.player, self.source
         if player is not None:
             self.move_to(place(player))
-        self._aim = place if player is None or (source is not None and source.behind) else None
+        self._aim = place if player is None or (source is not None and source.has_more) else None
 
     def go_to_start(self) -> None:
         self.halt()
@@ -290,7 +291,7 @@ class ReplayModel(OpenTape):
             if found is not None:
                 self.move_to(found)
             return found is not None
-        if way > 0 and source is not None and source.behind:
+        if way > 0 and source is not None and source.has_more:
             return False
         self._tell(f"there is no {_NOUNS[unit]} {'after' if way > 0 else 'before'} this step", 2)
         return True
@@ -337,7 +338,7 @@ class ReplayModel(OpenTape):
 
     @property
     def speed(self) -> str:
-        """In words; empty while it stands still and the speed is that of the recording."""
+        """In words; empty while it is stopped and the speed is that of the recording."""
         return self._playback.words if self.playing or self._playback.changed else ""
 
     def toggle_play(self) -> None:
@@ -368,7 +369,7 @@ class ReplayModel(OpenTape):
         if not self.playing:
             return
         before, source = self.step, self.source
-        grows = self.growing or (source is not None and source.behind)
+        grows = self.growing or (source is not None and source.has_more)
         step = self._playback.advance(monotonic(), before, grows=grows)
         if not self._stops_between(before, step) and step != before:
             self.move_to(step)
@@ -376,7 +377,7 @@ class ReplayModel(OpenTape):
             self._change_status()
 
     def _stops_between(self, before: int, step: int) -> bool:
-        """Whether playing on to a step meets a breakpoint; the cursor then stands there."""
+        """Whether playing on to a step meets a breakpoint; the cursor is then there."""
         timeline = self.timeline
         if timeline is None or not self.breakpoints or step <= before:
             return False
@@ -413,7 +414,7 @@ class ReplayModel(OpenTape):
                     return
                 await asyncio.sleep(0)
             step = timeline.player.steps - 1  # the steps up to here have been searched
-            if way < 0 or self.source is None or not self.source.behind:
+            if way < 0 or self.source is None or not self.source.has_more:
                 break
             await asyncio.sleep(0)
         self._run = None
@@ -495,7 +496,7 @@ class ReplayModel(OpenTape):
     def go_to_mark(self, mark: Mark) -> None:
         step = mark.found(self.player) if self.player is not None else None
         if step is None:
-            self._tell("the tape has not come so far yet")
+            self._tell("not reached yet")
         else:  # a variant has other bytes
             self.move_to(step, None if self.is_variant else mark.byte)
 
@@ -529,7 +530,7 @@ class ReplayModel(OpenTape):
         """Whether a change can be tried now; if not, a notice says why."""
         if self.trying:
             what = "the change before this one is still being tried"
-        elif self.source is not None and self.source.behind:
+        elif self.source is not None and self.source.has_more:
             what = "the tape is still being read"
         else:
             return True
@@ -561,7 +562,7 @@ class ReplayModel(OpenTape):
         self._change_status()
 
     def _show_variant(self, before: Player, *, at_end: bool = False) -> None:
-        """The last one, or the original, at the same moment; its bytes and steps may be different ones."""
+        """The last one, or the original, at the same moment; its bytes and steps may differ."""
         assert self._variants is not None
         step, source = self.step, self._variants.source()
         source.advance(_AT_ONCE)
@@ -580,11 +581,11 @@ class ReplayModel(OpenTape):
         self._change_status()
 
     def redo(self) -> None:
-        """The change that was undone last once more."""
+        """Redo the change that was undone last."""
         self.halt()
         before, variants = self.player, self._variants
         if variants is None or before is None or self.trying or not variants.redo():
-            self._tell("there is nothing that was undone", 2)
+            self._tell("there is nothing to redo", 2)
             return
         self._show_variant(before)
         self._change_status()
@@ -601,7 +602,7 @@ class ReplayModel(OpenTape):
 
     @property
     def original(self) -> Player | None:
-        """What a variant was made from; None where what is shown is the original."""
+        """What a variant was made from; None if the original is shown."""
         return self._variants.original.player if self._variants else None
 
     def _compare(self) -> None:
@@ -638,17 +639,17 @@ class ReplayModel(OpenTape):
 
     @property
     def unsaved(self) -> bool:
-        """What is shown is not in a file."""
+        """The variant that is shown is not in a file."""
         return self.player is not None and self._variants is not None and not self._variants.saved
 
     @property
     def rewritten(self) -> bool:
-        """The user edited a text: that is lost on closing, while a switch is quickly set again."""
+        """The user edited a text: that would be lost on closing, while a switch is quickly set again."""
         changes = self._variants.all_changes if self._variants is not None else ()
         return any(isinstance(change, Retext) for change in changes)
 
     def save_variant(self) -> None:
-        """Write it as a tape. What was pasted or piped in can be saved even without a change."""
+        """Write it as a tape. Pasted or piped input can be saved even without a change."""
         self.halt()
         player, variants, changes = self.player, self._variants, self.changes
         path = self.replayable.path if self.replayable is not None else None

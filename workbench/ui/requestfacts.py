@@ -23,7 +23,7 @@ Headers = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class RequestFacts:
-    """Made once, in a thread: long requests take their time."""
+    """Made once, in a thread: long requests take time."""
 
     client: Mapping[str, Any]
     upstream: Mapping[str, Any]
@@ -90,7 +90,7 @@ def _costs(tools: Any, dialect: str, inject: bool, template: str | None) -> list
     try:
         return tool_costs(tools, dialect, inject and template is not None, template)
     except (ValueError, RecursionError, TypeError, AttributeError):
-        return []  # tools that are none; the findings say so
+        return []  # malformed tools; the findings say so
 
 
 # -- as documents
@@ -127,7 +127,7 @@ def findings_sheet(player: Player) -> Document:
     sheet = FactSheet()
     found = request_findings(player)
     if not found:
-        return sheet.paragraph("Nothing is to be said about this request.", "good")
+        return sheet.paragraph("There is nothing to report about this request.", "good")
     for line in found:
         level, code = line.level, str(line.finding)
         sheet.heading(f"{sign_of(level)} {level}: {code}", look_of(level))

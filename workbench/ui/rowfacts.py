@@ -1,4 +1,4 @@
-"""What is to be said about one row of a tape: facts in words, its JSON, and its bytes."""
+"""Everything about one row of a tape: facts in words, its JSON, and its bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _MOST_EVENTS = 50
 
 
 def json_about(player: Player, item: Item) -> Document:
-    """The row's JSON: of a delta what the client gets, of all others what came from upstream or the tape."""
+    """The row's JSON: for a delta what the client gets, for all others what came from upstream or the
+    tape."""
     parts: list[tuple[str, Document]] = []
     if isinstance(item, Line):
         if item.raw is not None:
@@ -53,7 +54,7 @@ def _characters(data: bytes, end: int) -> int:
 
 
 def _inside(event: Event, ranges: Ranges) -> Ranges:
-    """As places in the event's data. An event with several data lines is shown without marks."""
+    """The marks as places in the event's data. An event with several data lines is shown without marks."""
     if len(event.lines) != 1:
         return ()
     first, last = event.lines[0]
@@ -119,7 +120,7 @@ def bytes_about(player: Player, item: Item) -> HexDump:
     if not starts:
         return HexDump(b"")
     start, end = min(starts), max(ends)
-    # All of a read is its own; brackets around everything would only be in the way.
+    # All of a read is its own; brackets around everything would not help.
     return HexDump(bytes(player.data[start:end]), start, () if isinstance(item, int) else ranges)
 
 
@@ -268,7 +269,7 @@ def _say_read(sheet: FactSheet, player: Player, number: int) -> None:
     if player.mode == "stream":
         sheet.fact("events", _numbers(events) if events else "none begins or ends here", "plain")
     if player.held[number]:
-        text = f"{counted(player.held[number], 'character')} once it had been worked on"
+        text = f"{counted(player.held[number], 'character')} after it was processed"
         sheet.fact("held back", text, "warning")
 
 

@@ -1,5 +1,5 @@
-"""The supervisor of the proxy: starts it for the screen, or finds the one that runs; tells what is wrong with
-it, starts it again, and leaves it running where the user wants that.
+"""The supervisor of the proxy: starts it for the screen, or finds the one that runs; reports what is wrong
+with it, restarts it, and leaves it running if the user wants that.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from workbench.ui.screens.problem import (
     proxy_died,
 )
 
-_PATIENCE = 3.0  # seconds that running answers have when the user leaves
-_ASKED = 3.0  # seconds that a proxy has to say what runs
+_PATIENCE = 3.0  # seconds for running answers when the user quits
+_ASKED = 3.0  # seconds for a proxy to say what runs
 
 
 class Told(Protocol):
@@ -51,7 +51,7 @@ class ProxySupervisor:
         self.child: ProxyChild | None = None
 
     async def settings(self) -> Settings | None:
-        """What is configured; None when that cannot be run and the user wants to look at the library only."""
+        """The configuration; None if it cannot be run and the user only wants to see the library."""
         while True:
             try:
                 settings = read_settings(self._flags)
@@ -108,7 +108,7 @@ class ProxySupervisor:
         return len(listed) if isinstance(listed, list) else None
 
     def release(self) -> str:
-        """Let the proxy go on without the screen; how it is reached and ended, empty: there is none."""
+        """Let the proxy go on without the screen; returns how to reach and end it; empty: there is none."""
         child = self.child
         if child is None or not child.release():
             return ""
@@ -124,7 +124,7 @@ class ProxySupervisor:
     # -- one that runs already
 
     async def _uses(self, running: Registration, settings: Settings) -> bool:
-        """Whether the proxy that runs is shown. Flags that cannot take effect on it are said, and another
+        """Whether the proxy that runs is shown. Flags that cannot take effect on it are reported, and another
         one can be started."""
         status = await asyncio.to_thread(status_of, running)
         without_effect = [*_without_effect(self._flags, settings, running, status or {})]
@@ -173,14 +173,14 @@ class ProxySupervisor:
         return arguments
 
     def _environment(self) -> dict[str, str] | None:
-        """The token goes into the environment: arguments can be read by everybody on the machine."""
+        """The token goes into the environment: arguments can be read by every user of the machine."""
         return {**os.environ, "WORKBENCH_TOKEN": self._flags.token} if self._flags.token else None
 
 
 def _without_effect(
     flags: Flags, settings: Settings, running: Registration, status: Mapping[str, Any]
 ) -> Iterator[str]:
-    """The flags that say something else than what a running proxy does."""
+    """The flags that contradict what a running proxy does."""
     address = urlsplit(running.url)
     if flags.port not in (None, 0, address.port):
         yield f"--port {flags.port}: it listens on port {address.port}"

@@ -18,7 +18,7 @@ from workbench.replay.player import Pane, Player
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Some changes, and the exchange with them. It is played anew whenever it is shown: a player takes many
+    """Some changes, and the exchange with them. It is played again whenever it is shown: a player takes many
     times the memory of a script."""
 
     changes: tuple[Change, ...]
@@ -44,7 +44,7 @@ class Variants:
         return tuple(change for variant in self._made for change in variant.changes)
 
     def apply(self, player: Player, changes: Sequence[Change]) -> Script | UserError:
-        """What is shown, with changes. It may take a while: call it in a thread."""
+        """The shown exchange with changes. It may take a while: call it in a thread."""
         try:
             return apply(self.script(player), player, changes)
         except UserError as error:
@@ -53,7 +53,7 @@ class Variants:
             return UserError(f"this change failed, which is a bug: {type(error).__name__}: {error}")
 
     def script(self, player: Player) -> Script:
-        """Of what is shown, which `player` plays."""
+        """Of the shown exchange, which `player` plays."""
         return self._made[-1].script if self._made else script_of(player)
 
     def add(self, changes: Sequence[Change], script: Script) -> None:
@@ -84,7 +84,7 @@ class Variants:
 
     @property
     def all_changes(self) -> tuple[Change, ...]:
-        """Those of the variant, be it shown or not."""
+        """Those of the variant, whether or not it is shown."""
         return tuple(change for variant in (*self._made, *self._aside) for change in variant.changes)
 
     def source(self) -> LineSource:
@@ -98,7 +98,7 @@ class Variants:
 
     @property
     def saved(self) -> bool:
-        """What is shown has been written to a file."""
+        """The shown variant has been written to a file."""
         return self._saved == self.changes
 
     def mark_saved(self, changes: tuple[Change, ...]) -> None:
@@ -106,7 +106,7 @@ class Variants:
 
 
 def same_moment(before: Player, step: int, after: Player) -> int:
-    """The step of another player at which as much time had passed: after all that its last read led to."""
+    """The step of another player at the same time: after everything that its last read led to."""
     if step < 0 or not after.reads:
         return min(step, after.steps - 1)
     read = before.last_read(step)
@@ -151,7 +151,7 @@ def probable_split(player: Player, read: int, step: int) -> int:
 
 
 def character_at(player: Player, step: int, text: Text) -> int:
-    """Where in a text the cursor in time stands."""
+    """Where in a text the cursor in time is."""
     last = player.last_transition(step)
     if last is None or (last.span.choice, last.span.channel) != (text.choice, text.channel):
         return 0

@@ -40,7 +40,7 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Nothing for so many seconds."""
+    """Nothing for this many seconds."""
 
     seconds: float
 
@@ -54,7 +54,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Flood:
-    """So many bytes of body in pieces, as fast as they are taken; `upstream.accepted` counts them."""
+    """This many bytes of body in pieces, as fast as they are taken; `upstream.accepted` counts them."""
 
     size: int
     piece: bytes = EVENT
@@ -82,7 +82,7 @@ Step: TypeAlias = Head | Send | Raw | Pause | Gate | Flood | Finish | Close | Re
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The steps in their order. After the last one that ends nothing, upstream stays connected, silent."""
+    """The steps in their order. If the last one ends nothing, upstream stays connected and silent."""
 
     steps: Sequence[Step]
 
@@ -97,7 +97,7 @@ def stream(
     framing: Framing = "chunked",
     end: Step | None = FINISH,
 ) -> Answer:
-    """A streamed answer: one write for each read, with a pause behind each; `end` None falls silent."""
+    """A streamed answer: one write for each read, with a pause after each; `end` None falls silent."""
     steps: list[Step] = [Head(status, [("content-type", content_type), *headers], framing)]
     for read in [reads] if isinstance(reads, bytes) else reads:
         steps.append(Send(read))

@@ -68,7 +68,7 @@ class Host(Protocol):
 
 
 class Watch(asyncio.StreamReaderProtocol):
-    """Tells at once when the client has left, also while nobody reads or writes."""
+    """Tells at once when the client has left, also while nothing is read or written."""
 
     def __init__(self, handle: Callable[[Connection], None], host: Host) -> None:
         self._gone = asyncio.Event()
@@ -113,7 +113,7 @@ class Connection:
     async def run(self) -> None:
         self._host.note(connections=1)
         try:
-            # A client that leaves between two requests, or in the middle of one, has nothing to be told.
+            # A client that leaves between two requests, or in the middle of one, is not reported.
             with suppress(ConnectionError, asyncio.IncompleteReadError):
                 while await self._exchange():
                     pass

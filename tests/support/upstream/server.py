@@ -147,7 +147,7 @@ class ScriptedUpstream:
 
 
 def free_port() -> int:
-    """A port on which nobody listens, for now."""
+    """A port on which nothing listens, for now."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])

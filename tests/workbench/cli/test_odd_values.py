@@ -161,7 +161,7 @@ def test_a_long_number_in_the_first_line_is_called_that(run: RunCommand, folder:
     first, rest = tape(GOOD).split(b"\n", 1)
     (folder / "x.jsonl").write_bytes(first[:-1] + b', "started": ' + LONG.encode() + b"}\n" + rest)
     code, sentence = said(run, "transform", "x.jsonl")
-    assert code == 2 and "a number of more digits" in sentence
+    assert code == 2 and "a number with too many digits" in sentence
 
 
 def test_a_tape_cannot_name_code_that_is_run(run: RunCommand, folder: Path, monkeypatch: pytest.MonkeyPatch):

@@ -43,8 +43,8 @@ FAULTS = [
     (Incomplete("400, message: Not enough data"), "broken", "in the middle"),
     (HungUp(ConnectionResetError(errno.ECONNRESET, "Cannot write")), "broken", "reset by peer"),
     (ConnectionResetError("Cannot write to closing transport"), "broken", "closed it"),
-    (HttpError("Bad status line, message: odd"), "broken", "has no name here"),
-    (asyncio.IncompleteReadError(b"", 5), "broken", "has no name here"),
+    (HttpError("Bad status line, message: odd"), "broken", "an unknown error"),
+    (asyncio.IncompleteReadError(b"", 5), "broken", "an unknown error"),
 ]  # fmt: skip
 RAW = re.compile(
     r"message:|Bad status|Bad chunk|ssl:|_ssl\.c|Cannot|[A-Za-z]+(Error|Exception)\b|errno|0x[0-9a-f]|<\w"

@@ -365,5 +365,5 @@ def test_an_expression_that_never_ends_is_given_up_and_told():
     line = "client:(a|aa)+$"
     player = live(read_line(0.1, stream_of("a" * 4_000 + "?", 9_000)))
     first, *others = all_hits(player, [line])
-    assert first.words == f"breakpoint {line}: it takes too long on this text and is not looked for any more"
+    assert first.words == f"breakpoint {line}: it takes too long on this text and is not tried any more"
     assert others == []

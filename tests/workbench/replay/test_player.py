@@ -77,7 +77,7 @@ def test_a_tape_that_grows_gives_the_rows_of_one_that_is_whole(path: Path, tmp_p
         with growing.open("ab") as file:
             file.write(data[at : at + 97])
         tail.advance(1)
-    assert tail.player is not None and not tail.behind
+    assert tail.player is not None and not tail.has_more
     assert shape(tail.player) == wanted
 
 

@@ -391,7 +391,7 @@ def test_an_error_names_the_file(tmp_path: Path, name: str, data: Any, kind: Any
     assert good.problem is None and played(good).complete, "the others open all the same"
     source = bad.open()
     assert bad.problem is not None and str(path) in bad.problem and bad.about == bad.problem == source.problem
-    assert source.advance(1) and not source.behind
+    assert source.advance(1) and not source.has_more
     assert appraise(bad, source).level == "error"
 
 

@@ -235,7 +235,7 @@ def test_undo_redo_and_the_original_beside_the_variant():
     model.redo()
     assert model.changes == both
     model.redo()
-    assert replay.told[-1] == "there is nothing that was undone"
+    assert replay.told[-1] == "there is nothing to redo"
     model.undo()
     model.undo()
     model.toggle_original()

@@ -245,7 +245,7 @@ def begin_section(m: SectionMachine, text: str, name: str) -> None:
 
 
 def end_section(m: SectionMachine, text: str, name: str) -> None:
-    """Section tokens always vanish, with whitespace that only parts them from a call."""
+    """Section tokens always vanish, with whitespace that only separates them from a call."""
     _tell_empty(m, m.pos)
     m.settled += len(text)
     if m.prose.quiet:
@@ -550,9 +550,9 @@ TRANSITIONS = table(
 # -- the way up: a call in the model's tokens, its arguments as they are
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# What needs no reading back: no blank at an end, no token, only the name between `functions.` and `:`.
+# These need no reading back: no blank at an end, no token, only the name between `functions.` and `:`.
 _PLAIN_NAME = re.compile(r"[\w.-]+")
-_PLAIN_ID = re.compile(r"(?:(?!<\|)\S)+")  # an id that can stand in a header as it is
+_PLAIN_ID = re.compile(r"(?:(?!<\|)\S)+")  # an id that can be put into a header unchanged
 
 
 def _section(calls: str) -> str:

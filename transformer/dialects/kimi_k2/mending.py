@@ -114,7 +114,7 @@ def _put_id(text: str, new: str) -> Edit:
 
 
 def _write_end(broken: Broken) -> Iterator[Edits]:
-    """The token that ends the call was read where there is none."""
+    """Adds the token that ends the call, which the parser assumed."""
     text, end = broken.text, broken.finding.span.end
     following = _NEXT_TOKEN.match(text, end)
     if following is None:

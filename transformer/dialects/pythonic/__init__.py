@@ -158,7 +158,7 @@ def not_a_call(m: PythonMachine, text: str, name: str) -> None:
 
 
 def malformed(m: PythonMachine, text: str, name: str) -> None:
-    """Something else than `key=value` stands where an argument should."""
+    """Something other than `key=value` is where an argument should be."""
     end = m.pos - len(text.lstrip())
     m.found("malformed-call", m.call.start, end, tool=m.call.name, reason="an argument has no name")
     not_a_call(m, text, name)
@@ -400,7 +400,7 @@ TRANSITIONS = table(
 # fmt: on
 
 
-# -- the way up: the values are JSON but for its words, which Python spells otherwise
+# -- the way up: the values are JSON except for its words, which Python spells differently
 
 _STRING_OR_WORD = re.compile(r'"(?:[^"\\]|\\.)*+"|\b(?:true|false|null)\b')
 _WORDS = {"true": "True", "false": "False", "null": "None"}

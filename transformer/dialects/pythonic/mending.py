@@ -30,7 +30,7 @@ def _end_list(broken: Broken) -> Iterator[Edits]:
 
 
 def _quote_value(broken: Broken) -> Iterator[Edits]:
-    """What is not a literal may have been meant as a string."""
+    """A value that is not a literal may have been meant as a string."""
     start, end = broken.finding.span.start, broken.finding.span.end
     yield (put(start, end, quote(broken.text[start:end].strip()), broken.text),)
 

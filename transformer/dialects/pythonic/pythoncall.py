@@ -21,7 +21,7 @@ class PythonCall(OpenCall):
         super().__init__(m, "", m.pos - len(text), live=False)
         self.text = Text(text)
         self.size = size_of(text)
-        self.bare = bare  # no marker stands before the list
+        self.bare = bare  # there is no marker before the list
         self.arguments: dict[str, tuple[str, int]] = {}
         self.depth = 0  # brackets that are open in the value; of a call as JSON the braces alone
         self.json = ""  # all arguments of a call that is written as JSON
@@ -45,7 +45,7 @@ class PythonCall(OpenCall):
         self.value.append(text)
 
     def commit(self, m: Machine) -> None:
-        """The open value is complete. Of two with one name the first counts."""
+        """The open value is complete. The first of two with the same name counts."""
         if self.key in self.arguments:
             m.found(
                 "duplicate-parameter",
@@ -98,7 +98,7 @@ class WrittenAsJson(NamedTuple):
 
 
 def json_call(text: str) -> WrittenAsJson | None:
-    """The call that an object of JSON is; None where it is none."""
+    """The call that a JSON object represents; None if it is not a call."""
     found = {member.key: member for member in members(text) or ()}
     named = found.get("name")
     given = found.get("arguments") or found.get("parameters")

@@ -63,7 +63,7 @@ S, T = State, Token
 
 
 def _leads(m: NamingMachine) -> bool:
-    """The tag is the first on its line, but for blanks and the mark of a list."""
+    """The tag is the first on its line, except for blanks and a list marker."""
     return m.line or m.markdown.leads
 
 
@@ -208,7 +208,7 @@ def begin_call(m: NamingMachine, text: str, name: str) -> None:
 
 
 def begin_unknown_call(m: NamingMachine, text: str, name: str) -> None:
-    """Nobody can know yet that it is a call, so nothing of it may leave before its end."""
+    """It is not known yet whether it is a call, so nothing of it may leave before its end."""
     m.call = TagCall(m, name, m.pos - len(text), live=False)
     m.call.add(text)
 
@@ -219,7 +219,7 @@ def not_a_call(m: NamingMachine, text: str, name: str) -> None:
 
 
 def release(m: NamingMachine, text: str, name: str) -> None:
-    """The tag is text after all. Should it turn out that a call was meant, that will be told."""
+    """The tag is text after all. If it turns out that a call was meant, that is reported."""
     call = m.call
     if call.offered:
         after = call.raw().partition(">")[2] + text
@@ -272,7 +272,8 @@ def complete_empty_call(m: NamingMachine, text: str, name: str) -> None:
 
 
 def maybe_end(m: NamingMachine, text: str, name: str) -> None:
-    """A closing tag: of an element looked ahead into it decides about an earlier end of the value."""
+    """A closing tag; if it closes an element looked ahead into, it decides about an earlier end of the
+    value."""
     call = m.call
     here = call.region.size
     call.end, begin = call.ahead.pop(name, (here, -1))
@@ -282,7 +283,7 @@ def maybe_end(m: NamingMachine, text: str, name: str) -> None:
 
 
 def look_ahead(m: NamingMachine, text: str, name: str) -> None:
-    """An element the schema doesn't know: the value ended before it only if it is whole."""
+    """An element that the schema doesn't know: the value ended before it only if the element is whole."""
     call = m.call
     call.add(text)
     call.ahead.setdefault(name, (call.end, call.region.size))
@@ -317,7 +318,7 @@ def break_off(m: NamingMachine, text: str, name: str) -> None:
 
 
 def cut_off(m: NamingMachine, text: str, name: str) -> None:
-    """The call before it was malformed, and stays as far as the client has it."""
+    """The call before it was malformed; the part that the client has stays."""
     end = m.pos - len(text)
     _tell_broken(m, end)
     m.call.close(m, end)
@@ -330,7 +331,7 @@ def _tell_broken(m: NamingMachine, end: int) -> None:
 
 
 def look_again(m: NamingMachine, text: str, name: str) -> None:
-    """It was not a call of an unknown tool, so a call of an offered one may stand in it."""
+    """It was not a call of an unknown tool, so it may contain a call of an offered one."""
     call = m.call
     tell_unfinished(m, call.call_closer)
     call.forget(m)
@@ -367,7 +368,7 @@ def repair(m: NamingMachine, text: str, name: str) -> None:
 
 
 def _repair_plan(m: NamingMachine) -> tuple[list[_Part], int, bool] | None:
-    """The parameters, up to where of the region the call goes, and whether it was closed; None if in doubt."""
+    """The parameters, where in the region the call ends, whether it was closed; None if ambiguous."""
     call = m.call
     if not may_repair(m, call.key) or m.choice.was_cut:
         return None
@@ -617,7 +618,7 @@ def _describes_a_tool(text: str) -> bool:
 
 
 def taken(name: str) -> str:
-    """What a tool's name means already where calls are tags."""
+    """What else a tool's name means where calls are tags."""
     if name.lower() in HTML_ELEMENTS:
         return "an HTML element"
     return "the tag in which models think" if name.lower() in THINK else ""

@@ -51,7 +51,7 @@ def _elements_for_attributes(broken: Broken) -> Iterator[Edits]:
 
 
 def _with_parameter(broken: Broken) -> Iterator[Edits]:
-    """What stands between the tags as the parameter that the tool needs; without a comment before it."""
+    """The text between the tags as the parameter that the tool needs; without a comment before it."""
     text = broken.text
     tag = TAG.match(text)
     tool = broken.tools.get(tag[2]) if tag is not None else None

@@ -144,7 +144,7 @@ def holds(m: NamingMachine, text: str, start: int) -> bool:
 
 def _holds_outside(m: NamingMachine, name: str, closing: bool, line: bool) -> bool:
     if m.state is S.THINKING:
-        # All of it is text; but what ends the thought, or names a call, must be seen whole.
+        # All of it is text; but tokens that end the thought, or name a call, must be seen whole.
         ends = (closing or not name) and _begins(name, THINK)
         return ends or (line and not closing and _begins(name, m.choice.tools))
     if closing or _begins(name, m.choice.tools):

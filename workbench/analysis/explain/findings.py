@@ -1,4 +1,4 @@
-"""Findings in words: those of the transformer, and what the review saw that no rule took for a call."""
+"""Findings in words: those of the transformer, and what the review saw and no rule took for a call."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ _MOST_FINDINGS = 200
 _QUOTED = 400  # characters of which a quote shows both ends
 _TAG = re.compile(r"<[^<>\n]{1,256}>")
 _OWN = "The calls are upstream's own and no text, so no change of the text would make another call of them."
-# Why nothing would have made a call of it; said where no remedy is found.
+# Why nothing would have made it a call; said if no remedy is found.
 HOPELESS = {
-    "call-after-first": "The request says parallel_tool_calls: false, and no policy is above that.",
-    "truncated-call": "What came does not tell which call was meant, so nothing that is added would be true.",
-    "malformed-call": "What stands there does not tell which call was meant.",
+    "call-after-first": "The request says parallel_tool_calls: false, and no policy overrides that.",
+    "truncated-call": "It is not clear which call was meant, so any addition would be a guess.",
+    "malformed-call": "It is not clear which call was meant.",
     "unnamed-call": "No offered tool takes these arguments, so an id that names one would not be enough.",
-    "invalid-arguments": "No small change makes JSON of these arguments.",
-    "missing-parameter": "The model did not say its value, so nothing that is added would be true.",
+    "invalid-arguments": "No small change turns these arguments into JSON.",
+    "missing-parameter": "The model did not give its value, so any addition would be a guess.",
     "cut-after-call": "The call is complete; what came after the limit of tokens was never written.",
     "number-too-long": "The text of the answer is whole; no call was lost with it.",
     "nested-too-deep": "The text of the answer is whole; no call was lost with it.",
     "choice-not-carried": "It is another answer to the same request; the first one is whole.",
     "field-not-carried": "No text of the model was in it.",
     "stray-token": "No call was lost with it.",
-    "empty-section": "No call stands in the section.",
+    "empty-section": "There is no call in the section.",
     "thought-split": "It is the mark of a thought, and not part of a call.",
     "dialect-chosen": "It says how the calls that follow are read.",
     "bad-json-event": "What the event should have said is lost; no other reading of the text brings it back.",
@@ -249,7 +249,7 @@ def _span(player: Player, seen: Observation) -> Span | None:
 
 
 def _cut_call(player: Player, seen: Observation) -> tuple[Remedy, ...]:
-    """Where the limit cut a call, what is missing of that."""
+    """If the limit cut a call off, what is missing from it."""
     if seen.code == "cut-by-length":
         for finding in reversed(player.findings[-_MOST_OBSERVED:]):
             if finding.code == "truncated-call" and finding.span.choice == seen.choice:

@@ -24,7 +24,7 @@ def dialect_of(player: Player, state: str, choice: int = 0) -> str:
 
 
 def state_meaning(dialect: str, state: str) -> str:
-    """What it is to be in this state; empty for one that no dialect of today has."""
+    """What this state means; empty for one that no current dialect has."""
     known = loaded_dialect(dialect)
     return known.states_in_words.get(state, "") if known is not None else ""
 
@@ -65,7 +65,7 @@ def _met(dialect: str, move: Transition) -> str:
 
 
 def held_words(player: Player, move: Transition) -> str | None:
-    """What is held back after a move, and what for."""
+    """What is held back after a move, and why."""
     if not move.held:
         return None
     are = "1 character is" if move.held == 1 else f"{move.held} characters are"

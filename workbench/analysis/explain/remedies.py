@@ -40,7 +40,7 @@ from workbench.text import json_text
 
 _TRIALS = 16  # for one finding
 _ROUNDS = 4  # things that are wrong with one call
-# Where a second way would only be a worse one.
+# Codes for which a second way would only be a worse one.
 _ONE_WAY = frozenset({"truncated-call", "ambiguous-end", "value-not-of-type", "invalid-arguments"})
 NAME = re.compile(r"[\w.:-]*\w")
 
@@ -58,7 +58,7 @@ class Mending:
 
     def __init__(self, trial: Trial, code: str, **switches: Any) -> None:
         self._trial = trial
-        self._code = code  # what shall not be said any more
+        self._code = code  # the finding that must disappear
         self._switches = switches
         self._left = _TRIALS
         self._leads = trial.dialect.mender.leads if trial.dialect.mender is not None else ()
@@ -109,7 +109,7 @@ class Mending:
         if made is None or not made.whole or again or reading.errors > allowed:
             return None
         if made.name not in self._trial.tools and not NAME.fullmatch(made.name):
-            return None  # a name that nobody gives to a tool: the text was broken elsewhere
+            return None  # no tool has such a name: the text was broken elsewhere
         return made if _is_first(reading, made, self._leads) else None
 
     def _ideas(self, reading: Reading) -> Iterator[tuple[Edit, ...]]:
@@ -125,7 +125,7 @@ class Mending:
 
 
 def _is_first(reading: Reading, made: Made, leads: tuple[str, ...]) -> bool:
-    """Nothing but whitespace, or markup that may lead to a call, stands before it."""
+    """There is only whitespace, or markup that may lead to a call, before it."""
     before = reading.text[: made.start].strip()
     return not before or before in (*leads, "</think>")
 
@@ -188,7 +188,7 @@ def _repaired(case: Case) -> Iterator[Remedy]:
 
 
 def _too_long(case: Case) -> Iterator[Remedy]:
-    """A limit that this call stays under; all that upstream sent is more than any of its calls."""
+    """A limit that this call stays under; the size of everything upstream sent is enough for any call."""
     limit = 1 << max(10, len(case.player.data).bit_length())
     switch = Switch("max_call_bytes", str(limit))
     said = f"max_call_bytes = {limit}"
@@ -304,7 +304,7 @@ def leak_remedies(player: Player, span: Span) -> tuple[Remedy, ...]:
 
 
 def _is_about(player: Player, finding: Finding, span: Span) -> bool:
-    """What kept it from being a call was told already."""
+    """What kept it from being a call was reported already."""
     if channel_of(finding.span) != channel_of(span) or finding.code not in MENDABLE:
         return False
     if finding.code == "text-after-call" or finding.span.end < span.start:
@@ -368,7 +368,7 @@ def _words(changes: tuple[Change, ...], mend: Mend) -> str:
 
 
 def _channels(trial: Trial, dialect: str | None, piece: Slice) -> Switch | None:
-    """The reasoning is looked at only where the policy says so."""
+    """The reasoning is parsed only if the policy says so."""
     wanted = "reasoning" if piece.channel[1].startswith("reasoning") else "content"
     policy = trial.otherwise(dialect).policy
     if wanted in (policy.channels or ()):
@@ -377,7 +377,7 @@ def _channels(trial: Trial, dialect: str | None, piece: Slice) -> Switch | None:
 
 
 def _rewritten(trial: Trial, piece: Slice) -> Iterator[Remedy]:
-    """A dialect that nobody here reads, written as the one that is set."""
+    """A dialect that we do not read, written as the one that is set."""
     found = translated(piece.text, trial)
     if found is None:
         return

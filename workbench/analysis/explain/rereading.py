@@ -63,7 +63,7 @@ class EditedText:
 
 
 def _joined(edits: list[Edit]) -> tuple[Edit, ...]:
-    """What is put into one place one after the other is one edit."""
+    """Consecutive insertions at one place are one edit."""
     joined: list[Edit] = []
     for edit in edits:
         last = joined[-1] if joined else None
@@ -131,7 +131,7 @@ class Trial:
         return self._recipe.stream("none").setting.raw
 
     def otherwise(self, dialect: str | None = None, offer: str | None = None) -> Trial:
-        """With another dialect, or one more tool."""
+        """The same with another dialect, or one more tool."""
         dialect, tools = dialect or self._recipe.dialect, self._recipe.tools
         if offer is not None:
             tools = [*(tools or []), {"type": "function", "function": {"name": offer}}]
@@ -186,7 +186,7 @@ class Slice:
     gap: int = 0
 
     def place(self, at: int) -> int:
-        """Where a character of the slice stands in the channel."""
+        """Where a character of the slice is in the channel."""
         return self.start + at + (self.gap if self.gap and at >= self.cut else 0)
 
     def retexts(self, edits: Iterable[Edit]) -> tuple[Retext, ...]:
@@ -270,12 +270,12 @@ def case_of(player: Player, finding: Finding) -> Case | None:
 _BEFORE = 8_000
 _DIALECT = "dialect"
 _CALLS = "calls"
-# What a trial sets as it needs it.
+# Switches that a trial sets as it needs them.
 _ITS_OWN = frozenset({_DIALECT, _CALLS, "channels"})
 
 
 def in_context(player: Player, piece: Slice, remedy: Remedy) -> Remedy | None:
-    """The remedy as it must be where the call stands; None if it does not help there."""
+    """The remedy as it must be at the call's place; None if it does not help there."""
     if remedy.tool is None:
         return remedy
     trial = _trial(player, piece, remedy)
@@ -292,7 +292,7 @@ def in_context(player: Player, piece: Slice, remedy: Remedy) -> Remedy | None:
 
 
 def wants_one_call(player: Player) -> bool:
-    """The request itself says so, and no policy is above that."""
+    """The request itself says so, and no policy overrides that."""
     return (chat_request(player.header) or {}).get("parallel_tool_calls") is False
 
 
@@ -305,7 +305,7 @@ def _is_second(player: Player, piece: Slice) -> bool:
 
 
 def _holds(player: Player, piece: Slice, remedy: Remedy, trial: Trial) -> bool:
-    """The promised call comes out where it stands. Far from the beginning that is taken for granted."""
+    """The promised call results at its place. Far from the beginning this is assumed."""
     if piece.gap or piece.start > _BEFORE:
         return True
     before = text_of(player, piece.channel, 0, piece.start)

@@ -37,7 +37,7 @@ _PLAIN = {
     "native": "Upstream sends this call itself; it was passed on unread.",
     "other": "An event without text of the model; it was passed on unread.",
     "usage": "What the answer cost, as upstream said.",
-    "done": "The end of the stream, [DONE], after which a client stops to read.",
+    "done": "The end of the stream, [DONE], after which a client stops reading.",
 }
 _ENDS = {
     "stop": "the model said all it wanted",
@@ -75,7 +75,7 @@ def _got(delta: Delta) -> str:
 
 
 def _origin(player: Player, delta: Delta) -> str:
-    """Its place in the model's text, and how long that was held back."""
+    """Its place in the model's text, and how long it was held back."""
     assert delta.span is not None
     span = delta.span
     if span.start >= span.end:
@@ -159,7 +159,7 @@ def _why_told(line: Line, code: str) -> Explanation:
     by = (
         "It is about the request, before the model saw it"
         if line.where == "request"
-        else "The proxy noticed it by itself"
+        else "The proxy itself noticed it"
     )
     told = f"{by}; a replay cannot find it again, so it is read from the tape."
     return Explanation(f"{level}: {code}", (f"{capital(message)}.", told, advice(code)))
@@ -214,7 +214,7 @@ def _other(line: Line) -> tuple[str, list[str]]:
 
 def _hold(line: Line) -> tuple[str, list[str]]:
     said = f"With the next read {line.message}, which is what the breakpoint waits for."
-    held = "Nothing of that read, nor of what came after it, went to the client before somebody decided."
+    held = "Nothing of that read, nor of what came after it, went to the client before a decision was made."
     return f"held at {line.hold}", [said, held]
 
 
@@ -330,7 +330,7 @@ def _deltas(made: list[Record]) -> str:
 
 
 def _held(player: Player, read: int, made: list[Record]) -> str:
-    """What was held back, what for, and until when."""
+    """What was held back, why, and until when."""
     held = player.held[read]
     if not held:
         return ""

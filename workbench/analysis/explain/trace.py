@@ -19,7 +19,7 @@ from workbench.replay.player import Pane, Player
 class Remedy:
     """What would have made it a call; all the changes together, applied by `analysis.variants.script.apply`.
 
-    `tool` is called then; None where the words promise something else than a call.
+    `tool` is called then; None if the words promise something other than a call.
     """
 
     words: str
@@ -38,7 +38,7 @@ class Explanation:
 
 Channel: TypeAlias = tuple[int, str]  # a choice and a channel of it
 
-# How many records may be looked at for one answer: a few milliseconds.
+# How many records may be searched for one answer: a few milliseconds.
 REACH = 20_000
 _NEXT = 20  # findings that may be about a call at some place
 
@@ -77,7 +77,7 @@ def event_at(player: Player, byte: int) -> Event | None:
 
 
 def event_of(player: Player, channel: Channel, character: int) -> int:
-    """The number of the event that brought a character; 0 where nobody knows."""
+    """The number of the event that brought a character; 0 where unknown."""
     source = player.sources.get(channel)
     pieces = source.pieces(character, character + 1) if source is not None else []
     return pieces[-1][0] if pieces else 0
@@ -87,7 +87,7 @@ def first_record(player: Player, event: int) -> int:
     """Where the records begin that were made with this event or after it."""
     records = player.records
     high = len(records)
-    # What is said at the end about whole calls goes back to their first events.
+    # Records made at the end about whole calls refer to their first events.
     while high and isinstance(records[high - 1], Check):
         high -= 1
     return bisect_left(records, event, 0, high, key=_event_number)
@@ -165,7 +165,7 @@ def _is_text(record: Record, channel: Channel) -> bool:
 def delta_with(player: Player, channel: Channel, character: int) -> Delta | None:
     """The delta that carries a character, or the call it is markup of.
 
-    The client's rows are looked at alone: while something is held back there are none.
+    Only the client's rows are searched: while something is held back there are none.
     """
     rows = player.rows(Pane.CLIENT)
     event = event_of(player, channel, character)
@@ -182,7 +182,7 @@ def delta_with(player: Player, channel: Channel, character: int) -> Delta | None
 
 
 def _event_of_row(player: Player, row: int) -> int:
-    """Lines of the tape have no event; the delta before them is as good."""
+    """Lines of the tape have no event; the previous delta's is used."""
     for at in range(row, max(-1, row - REACH), -1):
         item = player.item(Pane.CLIENT, at)
         if isinstance(item, Delta):
@@ -198,7 +198,7 @@ def findings_from(player: Player, event: int) -> list[Finding]:
 
 
 def client_deltas(player: Player) -> Iterator[Delta]:
-    """All that the client got, for whoever has to see it all."""
+    """All that the client got, for users that need all of it."""
     for ref in player.rows(Pane.CLIENT).refs:
         if ref >= 0 and isinstance(record := player.records[ref], Delta):
             yield record

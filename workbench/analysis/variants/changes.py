@@ -1,7 +1,7 @@
 """A change: one thing about an exchange that is tried in another way; and what can be switched, which is the
 dialect and the policy.
 
-Changes that are applied together all count in the exchange as it is before any of them.
+Changes that are applied together all use the coordinates of the exchange before any of them.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def words(change: Change) -> str:
 
 
 def describe(changes: Iterable[Change]) -> str:
-    """All changes in one line, in their order. An edited text is one thing, in however many places."""
+    """All changes in one line, in their order. An edited text counts once, however many places it has."""
     said: list[str] = []
     for channel, group in groupby(changes, _text_of):
         alike = list(group)
@@ -153,7 +153,7 @@ def switches(header: Mapping[str, Any]) -> list[PolicySwitch]:
     try:
         setting = make_recipe(header, Wishes()).stream("none").setting
         dialect, policy = setting.dialect.name, setting.policy
-    except UserError:  # the tape is of a dialect or policy that nobody knows: any other may help
+    except UserError:  # the tape has an unknown dialect or policy: any other may help
         dialect, policy = str(header.get(DIALECT)), Policy()
     channels = (*CHANNELS, ",".join(CHANNELS))
     values = {DIALECT: tuple(DIALECTS), "expect": SPOKEN, "channels": channels, **CHOICES}
@@ -163,7 +163,7 @@ def switches(header: Mapping[str, Any]) -> list[PolicySwitch]:
 
 
 def switched(header: Mapping[str, Any], changes: Iterable[Change]) -> dict[str, Any]:
-    """The header once these are switched; a UserError names the possibilities where one does not exist."""
+    """The header with these switched; a UserError names the possible values if one does not exist."""
     new = dict(header)
     for change in changes:
         match change:

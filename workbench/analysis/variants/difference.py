@@ -1,5 +1,5 @@
-"""The difference that a change makes: which rows of a variant the original does not have, in a time near
-their number.
+"""The difference that a change makes: which rows of a variant the original does not have, in nearly linear
+time.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from workbench.replay.lines import was_sent
 from workbench.replay.player import Pane, Player
 from workbench.tape.format import Line
 
-# Pairs of equal items that are looked at one by one. Sequences of ever the same few items have millions of
-# them, and a model can be made to write such a text.
+# Limit on pairs of equal items that are compared one by one. Sequences that repeat a few items have millions
+# of them, and a model can be made to write such a text.
 _MOST_PAIRS = 20_000
 _WORK_PER_ITEM = 8
 
 
 class Gap(NamedTuple):
-    """`a` to `a_end` of one sequence stand where the other has `b` to `b_end`."""
+    """`a` to `a_end` of one sequence corresponds to `b` to `b_end` of the other."""
 
     a: int
     a_end: int
@@ -51,7 +51,7 @@ def same_ends(a: Sequence[Any], b: Sequence[Any]) -> tuple[int, int]:
 
 
 def gaps(a: Sequence[int], b: Sequence[int]) -> list[Gap]:
-    """Where the two differ, in order. A gap may still hold equal items where finding them costs too much."""
+    """Where the two differ, in order. A gap may still contain equal items if finding them costs too much."""
     work = _WORK_PER_ITEM * (len(a) + len(b)) + 10 * _MOST_PAIRS
     found: list[Gap] = []
     todo = [Gap(0, len(a), 0, len(b))]
@@ -76,7 +76,7 @@ def _trimmed(a: Sequence[int], b: Sequence[int], gap: Gap) -> Gap:
 
 
 def _parts(a: Sequence[int], b: Sequence[int], gap: Gap, work: int) -> tuple[int, list[Gap] | None]:
-    """What is left of a gap between items that belong together, with what it cost; None: nothing does."""
+    """The rest of a gap between matching items, and its cost; None: nothing matches."""
     here, there = a[gap.a : gap.a_end], b[gap.b : gap.b_end]
     cost = len(here) + len(there)
     if cost > work:
@@ -93,11 +93,11 @@ def _parts(a: Sequence[int], b: Sequence[int], gap: Gap, work: int) -> tuple[int
 
 
 def _anchors(here: Sequence[int], there: Sequence[int], alone: set[int]) -> list[tuple[int, int]]:
-    """The longest run of items that occur once on either side and stand in the same order there."""
+    """The longest run of items that occur once on either side, in the same order."""
     places = {item: at for at, item in enumerate(there) if item in alone}
     pairs = [(at, places[item]) for at, item in enumerate(here) if item in alone]
     lasts: list[int] = []  # of the runs of each length: the smallest place that one can end at
-    ends: list[int] = []  # the number of the pair that stands there
+    ends: list[int] = []  # the number of the pair there
     before: list[int] = []  # of each pair: the one before it in its run
     for number, (_, place) in enumerate(pairs):
         at = bisect_left(lasts, place)
@@ -122,7 +122,7 @@ def _between(gap: Gap, pairs: Iterable[tuple[int, int]]) -> list[Gap]:
     return found
 
 
-# Of an end line: the rest sums up what was found then.
+# Of an end line: the rest summarises the original findings.
 _END = ("end", "error")
 
 
@@ -147,7 +147,7 @@ class ChangedRows:
 
 
 def changed_rows(before: Player, after: Player) -> tuple[ChangedRows, ChangedRows, ChangedRows]:
-    """Per pane. Rows are equal when they say the same, whatever their number, their time and their place."""
+    """Per pane. Rows are equal if they say the same, whatever their number, time and place."""
     upstream, machine, client = (_changed(before, after, pane) for pane in Pane)
     return upstream, machine, client
 
@@ -170,7 +170,7 @@ def _changed(before: Player, after: Player, pane: Pane) -> ChangedRows:
 
 
 def _lacking(a: list[int], b: list[int], gap: Gap) -> list[int]:
-    """What has no equal on the other side of a gap: in one that is too long to match, the order is free."""
+    """Items without an equal on the other side of a gap; in one too long to match, their order is ignored."""
     left = Counter(a[gap.a : gap.a_end])
     lacking = []
     for at in range(gap.b, gap.b_end):
@@ -182,13 +182,13 @@ def _lacking(a: list[int], b: list[int], gap: Gap) -> list[int]:
 
 
 def _step(player: Player, pane: Pane, row: int) -> int:
-    """With which a row comes; where only rows at the end are gone, the last step there is."""
+    """The step that a row comes with; the last step if only rows at the end are gone."""
     steps = player.rows(pane).steps
     return steps[row] if row < len(steps) else max(player.steps - 1, 0)
 
 
 def _keys(player: Player, pane: Pane) -> tuple[list[int], list[Hashable]]:
-    """What each row says; those of what was sent then are left out, for a variant has none."""
+    """What each row says; rows of what was sent originally are left out, since a variant has none."""
     rows: list[int] = []
     keys: list[Hashable] = []
     for row, ref in enumerate(player.rows(pane).refs):

@@ -1,5 +1,5 @@
 """A script: the causes of an exchange without their effects; changes applied to it, its reads cut
-otherwise, and a variant saved as a tape of its own beside the original.
+differently, and a variant saved as a tape of its own beside the original.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from workbench.tape.format import Line, Tape, dump_tape, end_line, make_header, 
 
 
 class _Cuts(NamedTuple):
-    """How the reads shall be cut."""
+    """How the reads are to be cut."""
 
     merged: set[int]  # reads that come with the next one
     splits: list[int]
@@ -31,7 +31,8 @@ class _Cuts(NamedTuple):
 
 
 def recut(lines: Sequence[Line], edits: Sequence[Edit], changes: Sequence[Change]) -> Sequence[Line]:
-    """The lines once the edits are made and the reads are cut as the changes want; both count in what is."""
+    """The lines with the edits made and the reads cut as the changes say; both use the original's
+    coordinates."""
     if not edits and not any(isinstance(change, Cut | Merge | Split) for change in changes):
         return lines
     reads = {at: line.data for at, line in enumerate(lines) if line.kind == "read"}
@@ -76,7 +77,7 @@ def _check(byte: int, size: int) -> None:
 def _with_reads(lines: Sequence[Line], reads: Mapping[int, bytes], edited: Edits, cuts: _Cuts) -> list[Line]:
     """A read that is joined with the next one comes with it; one that has nothing left does not come."""
     new: list[Line] = []
-    end = done = 0  # of the read, in the old bytes; what is given out of the new ones
+    end = done = 0  # end of the read in the old bytes; bytes emitted of the new ones
     number = -1
     for at, line in enumerate(lines):
         old = reads.get(at)
@@ -95,14 +96,14 @@ def _with_reads(lines: Sequence[Line], reads: Mapping[int, bytes], edited: Edits
 
 
 def _with_first_read(lines: list[Line], data: bytes) -> list[Line]:
-    """Upstream said nothing at all; now it does, right before it ends."""
+    """Upstream sent nothing at all; now it does, right before its end."""
     at = next((at for at, line in enumerate(lines) if line.kind == "end"), len(lines))
     t = lines[min(at, len(lines) - 1)].t if lines else 0.0
     return [*lines[:at], read_line(t, data), *lines[at:]]
 
 
 def _cut(lines: Iterable[Line], size: int) -> list[Line]:
-    """The lines up to the read that completes so many bytes, and a clean end."""
+    """The lines up to the read that completes this many bytes, and a clean end."""
     kept: list[Line] = []
     length = last = 0  # bytes that came; lines to keep
     for line in lines:
@@ -129,16 +130,16 @@ class Script:
 def script_of(player: Player) -> Script:
     """The causes of what a player shows, as far as it has come.
 
-    Upstream's reads and statuses, what the proxy did by itself (heartbeats, findings), gaps and damaged
+    Upstream's reads and statuses, what the proxy did on its own (heartbeats, findings), gaps and damaged
     lines stay, in their order. What the transformer sent does not.
     """
     return Script(player.header, tuple(causes_of(player)))
 
 
 def apply(script: Script, player: Player, changes: Sequence[Change]) -> Script:
-    """The script with these changes, all of which count in it as it is now; their order does not matter.
+    """Applies all changes at once, in the original's coordinates. UserError if one is impossible.
 
-    `player` has played the script and so knows where each character stands. UserError: one cannot be made.
+    `player` has played the script, so it knows where each character is.
     """
     edits = edits_of(player, [change for change in changes if isinstance(change, Retext)])
     return Script(switched(script.header, changes), tuple(recut(script.lines, edits, changes)))
@@ -146,7 +147,7 @@ def apply(script: Script, player: Player, changes: Sequence[Change]) -> Script:
 
 _VARIANT = re.compile(r"\.variant(?:-[0-9]+)?\Z")
 _PASTED = "text"
-# A variant has its own of these, or none: nobody is writing it any more.
+# A variant has its own of these, or none: it is not being written any more.
 _NOT_COPIED = ("tape", "about", "pid", "id", "variant_of")
 
 
@@ -168,7 +169,7 @@ def save_variant(script: Script, source: Path | None, changes: Sequence[Change])
 
 
 def _folders(source: Path | None) -> Iterator[Path]:
-    # The samples are the package's: an update of it would take the variant away.
+    # The samples belong to the package: updating it would remove the variant.
     if source is not None and not source.resolve().is_relative_to(samples_dir().resolve()):
         yield source.parent
     yield Path.cwd()
@@ -194,7 +195,7 @@ def _header(script: Script, path: Path, source: Path | None, changes: Sequence[C
     header = script.header
     kept = {"dialect": None} | {key: value for key, value in header.items() if key not in _NOT_COPIED}
     origin = header.get("id") or (source.name if source is not None else header.get("variant_of"))
-    # The library knows a tape by what its file is called.
+    # The library identifies a tape by its file name.
     id = id_of(path.name) if "id" in header else None
     return make_header(_about(header.get("about"), source, changes), id=id, variant_of=origin, **kept)
 

@@ -1,5 +1,5 @@
-"""The texts of an answer and their change: where each stands in upstream's bytes, characters replaced
-exactly there, and a first text where a channel has said nothing.
+"""The texts of an answer and their change: where each is in upstream's bytes, characters replaced exactly
+there, and a first text for an empty channel.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Edits:
     def __init__(self, old: bytes, edits: Iterable[Edit]) -> None:
         self._edits = sorted(edits, key=lambda edit: edit[:2])
         self._ends = [edit.end for edit in self._edits]
-        self._shifts = [0]  # of what stands after the first n edits
+        self._shifts = [0]  # of the bytes after the first n edits
         parts = []
         at = 0
         for start, end, data in self._edits:
@@ -55,10 +55,10 @@ class Edits:
         self.data = b"".join([*parts, old[at:]])  # the new bytes
 
     def moved(self, byte: int) -> int:
-        """Where a boundary is now. What is inserted right there comes before it.
+        """New position of a boundary. Insertions at it go before it.
 
-        One inside an edit stays that deep in the new bytes, as far as there are so many, but never inside a
-        character: nobody asked for that.
+        A boundary inside an edit keeps its offset in the new bytes, clamped to their length and to a
+        character.
         """
         count = bisect_right(self._ends, byte)
         place = byte + self._shifts[count]
@@ -71,13 +71,13 @@ class Edits:
         return start + self._shifts[count] + depth
 
 
-# -- where the texts of an answer stand
+# -- where the texts of an answer are
 
 CHANNELS = ("content", *REASONING)
 
 
 def origin_of(player: Player) -> Player:
-    """A player that knows where an answer's texts stand; a UserError where there is no answer of a model."""
+    """A player that knows where an answer's texts are; a UserError if there is no model's answer."""
     refused = not 200 <= player.status.get("upstream", 200) < 300
     if player.mode == "plain" and (player.reads or refused or player.header.get("kind") == "relay"):
         raise UserError("this is not an answer that a dialect reads, so it has no text of a model to change")
@@ -131,7 +131,7 @@ def value_of(event: Event) -> Any:
 
 
 def value_at(event: Event, path: Path) -> Any:
-    """What stands at a path of an event's JSON; None where nothing does."""
+    """The value at a path of an event's JSON; None if there is nothing."""
     value = value_of(event)
     try:
         for step in path:
@@ -142,7 +142,7 @@ def value_at(event: Event, path: Path) -> Any:
 
 
 def ranges_of(origin: Player, piece: Piece) -> Iterator[Ranges]:
-    """The bytes of a piece; once more where upstream says the same in a second field."""
+    """The bytes of a piece; twice if upstream repeats the text in a second field."""
     number, path, first, last = piece
     event = origin.event(number)
     if event is None or first >= last:
@@ -162,7 +162,7 @@ def _same_text_elsewhere(event: Event, path: Path) -> Iterator[Path]:
 
 
 def literal(text: str) -> bytes:
-    """A text as it stands between the quotes of a JSON string."""
+    """A text as it is written between the quotes of a JSON string."""
     # Half of a surrogate pair cannot be sent as UTF-8; every reader would replace it.
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return orjson.dumps(whole)[1:-1]
@@ -197,7 +197,7 @@ def _in_stream(origin: Player, choice: int, field: str, literal: bytes) -> Edit:
 
 
 def _whole_events(origin: Player) -> Iterator[Event]:
-    """The events, but for those that are only a line of the one before."""
+    """The events, except those that are only a line of the previous one."""
     number, end = 0, 0
     while (event := origin.event(number)) is not None:
         if event.start >= end:
@@ -277,7 +277,8 @@ def _path(event: Event, choice: int, field: str) -> Path:
 
 
 def _candidates(data: bytes, path: Path, literal: bytes) -> Iterator[Edit]:
-    """An empty string, a null, no such member: the first that is found in these bytes at this path."""
+    """Edits of an empty string, of a null, or that add a missing member; each yields the text at this
+    path."""
     if (empty := locate(data, path)) is not None:
         yield Edit(*empty, literal)
         return
@@ -296,13 +297,13 @@ def _if_found_again(data: bytes, path: Path, edit: Edit) -> Iterator[Edit]:
         yield edit
 
 
-# -- characters replaced where they stand
+# -- characters replaced in place
 
 _REPLACEMENT = "\ufffd"
 
 
 def edits_of(player: Player, retexts: Sequence[Retext]) -> list[Edit]:
-    """What changes of the texts mean for the bytes. All of them count in the texts as they are."""
+    """The byte edits for changes of the texts. All use the coordinates of the original texts."""
     if not retexts:
         return []
     origin = origin_of(player)
@@ -347,7 +348,7 @@ def _joined(hunks: Iterable[Retext], size: int) -> list[Retext]:
 
 
 def _kept_apart(origin: Player, source: SourceMap, hunk: Retext) -> Retext:
-    """What stood between two halves of a character must not vanish without a trace: they would become one.
+    """If everything between two halves of a character vanished, they would become one character.
 
     Halves of surrogate pairs and of UTF-8 sequences read as U+FFFD; it is written instead of the first one.
     """
@@ -370,7 +371,7 @@ def _edited(origin: Player, source: SourceMap, hunk: Retext) -> Iterator[Edit]:
 
 
 def _inserted(origin: Player, source: SourceMap, at: int, text: bytes) -> Iterator[Edit]:
-    """Right after the character before it; at the beginning, right before the first one."""
+    """Right after the previous character; at the beginning, right before the first one."""
     if not text:
         return
     pieces = source.pieces(at - 1, at) if at else source.pieces(0, 1)

@@ -38,16 +38,16 @@ class CompareScreen(ViewScreen[None]):
 
     TITLE = "two exchanges"
     HELP = (
-        "Left one exchange, right the other: what the model was asked, what it answered, the calls, how the "
+        "Left: one exchange. Right: the other. What the model was asked, its answer, the calls, how the "
         "parser moved, what the client got. − is only on the left, + only on the right. The part in which "
         "they differ first is the one that is opened; n and N go from one difference to the next."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("d", "fold", "Fold equal", id="compare.fold", tooltip="Show only what differs, or all lines"),
         Binding("n", "search_on(1)", "Next difference", id="view.next",
-                tooltip="The next difference, or the next match of a search"),
-        Binding("N", "search_on(-1)", "Difference before", id="view.previous", show=False,
-                tooltip="The difference before, or the match before of a search"),
+                tooltip="Next difference or search match"),
+        Binding("N", "search_on(-1)", "Previous difference", id="view.previous", show=False,
+                tooltip="Previous difference or search match"),
         *unseen(ViewScreen.BINDINGS, "c", "Y,C"),
         *pane_bindings(*_NAMES),
     ]  # fmt: skip
@@ -92,7 +92,7 @@ class CompareScreen(ViewScreen[None]):
 
     def _show_section(self, pane: TextPane, section: Section) -> None:
         if not section.lines:
-            pane.show_document(FactSheet().paragraph("On neither side there is anything.", "dim"))
+            pane.show_document(FactSheet().paragraph("There is nothing on either side.", "dim"))
             return
         lines = [_pair(line) for line in section.lines]
         pane.show_document(Difference(folded(lines) if self.folds and not section.same else lines))
@@ -122,7 +122,7 @@ def _pair(line: Aligned) -> Pair:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What is to be compared: tapes that are still to be read, or players that have played theirs."""
+    """The two sides: tapes that are still to be read, or players that have played theirs."""
 
     left: Path | Player
     right: Path | Player
@@ -154,7 +154,7 @@ def origin_sides(library: Path | None, player: Player) -> Sides:
 
 
 def open_comparison(screen: Screen[Any], sides: Sides) -> None:
-    """Tapes are read in a thread; what cannot be read is said."""
+    """Tapes are read in a thread; errors are shown."""
 
     def read() -> tuple[Player, Player] | UserError:
         try:

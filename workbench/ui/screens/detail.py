@@ -1,5 +1,5 @@
-"""Views of one row: everything about it, an explanation in words, and how what was sent then differs from
-what would be sent today.
+"""Views of one row: everything about it, an explanation in words, and how the data sent when recorded differs
+from what would be sent today.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class DetailScreen(ViewScreen[tuple[Pane, int]]):
     TITLE = "a row in full"
     HELP = (
         "One row in full: in words with the rule of the dialect's table that fired, as JSON with every digit "
-        "kept, and as bytes. The bytes that the row comes from stand in [brackets]. "
+        "kept, and as bytes. The bytes that the row comes from are in [brackets]. "
         "Left and right go through the rows without leaving."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("right,l,right_square_bracket", "row(1)", "Next row", id="detail.next", key_display="→",
                 tooltip="The next row of the same pane"),
         Binding("left,h,left_square_bracket", "row(-1)", "Previous row", id="detail.previous",
-                key_display="←", tooltip="The row before, of the same pane"),
+                key_display="←", tooltip="The previous row of the same pane"),
         *pane_bindings("About", "JSON", "Bytes"),
     ]  # fmt: skip
 

@@ -36,7 +36,7 @@ _ODD = re.compile(
 
 
 class Editor(TextArea):
-    """The text stays as it is; what is drawn has a sign of one cell for every odd character."""
+    """The text stays as it is; every odd character is drawn as a one-cell sign."""
 
     def get_line(self, line_index: int) -> Text:
         return Text(_ODD.sub(_sign, self.document.get_line(line_index)), end="", no_wrap=True)
@@ -51,7 +51,7 @@ _WAIT = 0.15  # seconds without a key before the text is checked
 _MOST = 400_000  # characters that can be edited without the screen becoming slow
 _KINDS = {
     "client": "the client's body: the proxy converts it as usual",
-    "upstream": "the body for upstream: it goes up exactly as it stands here",
+    "upstream": "the body for upstream: it goes up exactly as shown here",
     "template": "the prompt template: the client's request is converted with it",
 }
 
@@ -68,7 +68,7 @@ class EditScreen(Screen[Sent]):
         "Change the text, then send it with ctrl+s. The line at the bottom says whether it can be sent, and "
         "where the first mistake is. f2, f3 and f4 choose what is edited; each keeps its own changes, and "
         "what was changed is sent together: the client's body is converted with the template. The body for "
-        "upstream goes up exactly as it stands."
+        "upstream goes up exactly as it is."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "send", "Send", id="edit.send", tooltip="Send it through the running proxy"),
@@ -185,7 +185,7 @@ class EditScreen(Screen[Sent]):
         }
 
     def _sent_kinds(self) -> list[str]:
-        """What is sent: all that was changed; where nothing was, what is seen."""
+        """What is sent: everything that was changed; if nothing was, what is shown."""
         return [*self._changes()] or [self.kind]
 
     def _what_is_sent(self) -> str:
@@ -193,11 +193,11 @@ class EditScreen(Screen[Sent]):
         return f"ctrl+s sends it, with {' and '.join(others)} as changed" if others else "ctrl+s sends it"
 
     def _why_not(self) -> str | None:
-        """What speaks against sending; of every text that would be sent, not only of the one that is seen."""
+        """Why it cannot be sent; checks every text that would be sent, not only the one shown."""
         changes, sent = self._changes(), self._sent_kinds()
         if {"upstream", "template"} <= {*sent}:
             return (
-                "the body for upstream goes up as it stands, so the changed template would have no effect: "
+                "the body for upstream goes up as it is, so the changed template would have no effect: "
                 "take one of the two changes back"
             )
         for kind in sent:
@@ -248,7 +248,7 @@ class EditScreen(Screen[Sent]):
     def action_back(self) -> None:
         if self.changed and not self._leaving:
             self._leaving = True
-            self._say("there are changes that were not sent: escape once more drops them", good=False)
+            self._say("the changes were not sent: press escape again to discard them", good=False)
             return
         self.dismiss(None)
 
@@ -282,7 +282,7 @@ def check_template(text: str, dialect: str, tools: Any) -> tuple[str | None, str
 
 MOST = 400_000  # characters that can be edited without the screen becoming slow
 # The editor ends a line at each of these, while in a model's text only a line feed does. So each is replaced
-# by a character of the private range as long as the text is edited.
+# by a private-use character while the text is edited.
 _BREAKS = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 _PRIVATE = range(0xF0000, 0xFFFFE)
 
@@ -292,7 +292,7 @@ class RewriteScreen(Screen[str]):
 
     CSS_PATH = "../views.tcss"
     TITLE = "the model's text"
-    DOES = ("plays it", "played")  # what ctrl+s does, and what has not been done with a change yet
+    DOES = ("plays it", "played")  # what ctrl+s does, and the participle for "the changes were not …"
     HELP = (
         "Change what the model wrote; ctrl+s plays it. Everything around the text (events, reads, times) "
         "stays as it was recorded, and so does the tape itself: this is a variant of it."
@@ -347,7 +347,7 @@ class RewriteScreen(Screen[str]):
     def action_back(self) -> None:
         if self.changed and not self._leaving:
             self._leaving = True
-            said = f" ✖ there are changes that were not {self.DOES[1]}: escape once more drops them"
+            said = f" ✖ the changes were not {self.DOES[1]}: press escape again to discard them"
             self._said.update(content(said).stylize("bold $text-error"))
             return
         self.dismiss(None)
@@ -358,7 +358,7 @@ class RewriteScreen(Screen[str]):
 
 def disguise(text: str) -> tuple[Callable[[str], str], Callable[[str], str]]:
     """How to hide line ends from the editor, and how to bring them back."""
-    # The editor makes a line feed of a typed carriage return, so these only come from the text.
+    # The editor turns a typed carriage return into a line feed, so these only come from the text.
     used = set(text)
     free = (chr(code) for code in _PRIVATE if chr(code) not in used)
     pairs = dict(zip(_BREAKS, free, strict=False))

@@ -1,4 +1,4 @@
-"""What all screens share that show one exchange: the parts, where to look, searching, copying, and the
+"""What all screens that show one exchange share: the parts, where to look, searching, copying, and the
 views that open over it.
 """
 
@@ -40,14 +40,14 @@ _WIDE, _MIDDLE = 160, 100
 
 
 class ExchangeScreen(Screen[None]):
-    """It reads tapes and nothing else: whatever happens here cannot cut anybody's stream."""
+    """It reads tapes and nothing else: whatever happens here cannot interrupt a stream."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("v", "proof", "Proof", id="exchange.proof", tooltip="Go to the row that proves the verdict"),
         Binding("n", "next(1)", "Next finding", id="exchange.next",
-                tooltip="The next finding, or the next match of a search"),
+                tooltip="Next finding or search match"),
         Binding("N", "next(-1)", "Previous", id="exchange.previous", show=False,
-                tooltip="The previous finding, or the previous match of a search"),
+                tooltip="Previous finding or search match"),
         Binding("enter", "open('detail')", "Detail", id="exchange.detail",
                 tooltip="Everything about this row; in the list: into the exchange"),
         Binding("w", "open('why')", "Why", id="exchange.why",
@@ -83,17 +83,17 @@ class ExchangeScreen(Screen[None]):
 
     def __init__(self, view: ExchangeView, first_digit: int) -> None:
         super().__init__()
-        self.library: Path | None = None  # where a request that is sent again ends up
+        self.library: Path | None = None  # the library that gets a request that is sent again
         self.view = view
         self._tabs = PaneTabs(first=first_digit)
         self._prompt = PromptBar()
         self._search = ""
         self._finder: PaneSearch | None = None  # what the last search found
-        self._said = ("", 0.0)  # what was told last, and until when it is seen
+        self._said = ("", 0.0)  # the last notification, and until when it is shown
         self._front: RowPane | None = None  # the part that was shown last
         self._searched: RowPane = view.panes[0]
         self._asked_in: RowPane = view.panes[0]  # where the focus goes when the prompt closes
-        self._answered: Callable[[str], None] = self._search_for  # what is done with what was typed
+        self._answered: Callable[[str], None] = self._search_for  # called with the typed text
         self._views: dict[str, Callable[[], None]] = {
             "detail": self._open_detail,
             "why": self._open_why,
@@ -119,7 +119,7 @@ class ExchangeScreen(Screen[None]):
         return self.view.player
 
     def compose(self) -> ComposeResult:
-        # Before there is anything in it: else all of it would be styled twice.
+        # Before it has any content: otherwise everything would be styled twice.
         self.update_classes(self.classes_at(self.app.size), update=False)
         yield from self.compose_body()
 
@@ -131,7 +131,7 @@ class ExchangeScreen(Screen[None]):
         self.begin()
 
     def begin(self) -> None:
-        """What a screen does first. Textual calls the on_mount of every class, so none replaces another."""
+        """What a screen does first. Textual calls the on_mount of every class, so none overrides another."""
 
     def on_resize(self, event: Resize) -> None:
         self.update_classes(self.classes_at(event.size))
@@ -189,7 +189,7 @@ class ExchangeScreen(Screen[None]):
             self._show(focused)
 
     def _show(self, part: RowPane) -> None:
-        """Where there is room for one part only, this is the one that is shown."""
+        """If there is room for one part only, this is the one that is shown."""
         if part is self._front:
             return
         self._front = part
@@ -201,7 +201,7 @@ class ExchangeScreen(Screen[None]):
 
     @property
     def one_at_a_time(self) -> bool:
-        """Only then a look depends on which part it is; asking the style sheet costs more than drawing."""
+        """Only then does the style depend on the part; asking the style sheet costs more than drawing."""
         return self.has_class("-narrow") or self.has_class("-zoomed")
 
     def shown(self, part: RowPane) -> None:
@@ -230,7 +230,7 @@ class ExchangeScreen(Screen[None]):
             part.say_found("")
             part.show()
 
-    # -- what can be taken along
+    # -- copying and saving
 
     def action_copy(self) -> None:
         pane, selected = self.focused, self.get_selected_text()
@@ -352,11 +352,11 @@ class ExchangeScreen(Screen[None]):
                 self.notify(error.message, severity="warning", timeout=5)
 
     def compared(self, player: Player) -> Sides:
-        """What is to be compared; UserError says why nothing is."""
+        """The exchanges to compare; UserError says why there are none."""
         return origin_sides(self.library, player)
 
     def _open_difference(self) -> None:
-        """What was sent then and what would be sent today, from where they part."""
+        """What was sent when recorded and what would be sent today, from where they differ."""
         player = self.player
         found = player.difference if player is not None else None
         if player is None or found is None:
@@ -401,7 +401,7 @@ class ExchangeScreen(Screen[None]):
         self.look_at(self._asked_in)
 
     def on_tape_pane_asked(self, event: TapePane.Asked) -> None:
-        """Which rows are wanted; for all else the view needs no words."""
+        """Asks which rows are wanted; the view needs no input for anything else."""
         event.stop()
         wanted = self.view.arrangement.wanted
         self.ask(ROWS, self.view.filter_rows, wanted.text if wanted is not None else "")
@@ -444,7 +444,7 @@ class ExchangeScreen(Screen[None]):
             self.notify(f"no {wanted!r} in this pane", timeout=2)
             return
         if (found - before) * way <= 0:
-            self.notify("the search went round", timeout=2)
+            self.notify("the search wrapped around", timeout=2)
         pane.go(found)
         self._show_found(pane, finder.place(found))
         self.did("search")

@@ -37,7 +37,7 @@ _BREAKPOINTS = (
     "An answer that hits one of these is held before the bytes that hit it reach its client, which gets "
     "comments meanwhile, or waits. One line each, as in a replay: tool:bash (a call of that tool), "
     "finding:unclosed*, state:value, rule:open*, client:REGEX, upstream:REGEX, text:REGEX, held>200ms. They "
-    "count from the next request on, and end with this screen; whoever waits then is let go."
+    "apply from the next request on, and end with this screen; answers held then are let go."
 )
 Ask: TypeAlias = Callable[[Question, Callable[[str], None], str], None]  # in the screen's line for that
 BREAK = Question(
@@ -58,7 +58,7 @@ class HeldAnswers:
         self.library = library
         self.breakpoints: list[str] = []
         self.held: list[HeldAnswer] = []
-        self.asked = 0.0  # when that was said, on the clock of this process
+        self.asked = 0.0  # when that was asked, on the clock of this process
         self.is_ours = False  # a breakpoint was set here
         self._connection: ProxyConnection | None = None
 
@@ -90,7 +90,7 @@ class HeldAnswers:
         await (await self._proxy()).decide(id, what, **more)
 
     async def close(self) -> None:
-        """The screen goes: nobody is left who could decide."""
+        """The screen closes: no user is left who could decide."""
         with suppress(UserError):  # the proxy may be gone, and with it what it held
             if self.is_ours and self._connection is not None:
                 await self._connection.forget_breakpoints()
@@ -109,7 +109,7 @@ class HeldAnswers:
 
 
 def rewritten(player: Player, text: Text, new: str) -> tuple[int, list[str]]:
-    """How many reads stay, and what comes instead of the others, once a text is another one."""
+    """How many reads stay, and what replaces the others, once a text is changed."""
     data = Edits(bytes(player.data), edits_of(player, retexts(text, new))).data
     old = player.data
     first = next((at for at, (one, other) in enumerate(zip(old, data, strict=False)) if one != other), None)
@@ -125,13 +125,13 @@ def tail_of(player: Player, data: bytes, keep: int) -> tuple[int, list[str]]:
 
 
 class HeldEditor(RewriteScreen):
-    """Its result is the new text. The time goes on meanwhile, and is said."""
+    """Its result is the new text. The remaining time is shown."""
 
     TITLE = "a held answer"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "play", "Let go", id="rewrite.play", tooltip="Let it go as it stands here"),
+        Binding("ctrl+s", "play", "Let go", id="rewrite.play", tooltip="Let it go as shown here"),
     ]
-    DOES = ("converts it anew and lets it go", "sent")
+    DOES = ("converts it again and lets it go", "sent")
     HELP = (
         "Change what the model wrote; ctrl+s lets the answer go with that. It is converted as if the model "
         "had written it so: the client gets calls and text of the changed answer. What the client has "
@@ -159,18 +159,18 @@ class HeldScreen(ViewScreen[None]):
     HELP = (
         "A breakpoint holds this answer: its client has what came before it and gets comments while it "
         "waits. Upstream is read on, so all of the answer can be read here. An edit changes what the model "
-        "wrote, and that is converted anew. When the time is over the answer goes on unchanged."
+        "wrote, and that is converted again. When the time is over the answer goes on unchanged."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("l", "let_go", "Let go", id="held.release", tooltip="The client gets it as it is"),
         Binding("e", "edit", "Edit", id="held.edit",
-                tooltip="Change what the model wrote, then let it go; it is converted anew"),
+                tooltip="Change what the model wrote, then let it go; it is converted again"),
         Binding("x", "drop", "Drop", id="held.drop",
                 tooltip="The client gets an error instead; press it twice"),
         Binding("right_square_bracket", "turn_to(1)", "Next held", id="held.next", key_display="]",
-                tooltip="The next answer that is held"),
+                tooltip="The next held answer"),
         Binding("left_square_bracket", "turn_to(-1)", "Held before", id="held.previous", show=False,
-                key_display="[", tooltip="The answer before that is held"),
+                key_display="[", tooltip="The previous held answer"),
         Binding("L", "let_all_go", "Let all go", id="held.release-all", show=False,
                 tooltip="All clients get their answers as they are"),
         Binding("E", "edit_bytes", "Edit bytes", id="held.edit-bytes", show=False,
@@ -186,7 +186,7 @@ class HeldScreen(ViewScreen[None]):
         self.panes = (self.answer,)
         self._tail: Tail | None = None
         self._drawn: tuple[object, ...] = ()
-        self._dropping = ""  # the one that is dropped if the key comes again
+        self._dropping = ""  # the one that is dropped if the key is pressed again
         self._was_held = False
 
     def begin(self) -> None:
@@ -213,9 +213,9 @@ class HeldScreen(ViewScreen[None]):
     def _show(self) -> None:
         one = self.shown
         if one is None:
-            self.say("nothing is held", "b on the screen before sets breakpoints; escape goes back")
+            self.say("nothing is held", "b on the previous screen sets breakpoints; escape goes back")
             if self._was_held and self.is_current:
-                self.dismiss(None)  # the last one was decided on, or its time was over
+                self.dismiss(None)  # the last one was decided, or its time was over
             return
         self._was_held = True
         if self.id_shown != one.id or self._tail is None:
@@ -247,7 +247,7 @@ class HeldScreen(ViewScreen[None]):
                 sheet.paragraph(f"{channel_name(text)}:", "dim").paragraph(text.text)
         sheet.heading("What can be done")
         wait = "can be pressed when upstream has sent all of it" if one.arriving else (
-            "changes what the model wrote; that is converted anew and goes on"
+            "changes what the model wrote; that is converted again and goes on"
         )  # fmt: skip
         sheet.fact("l", "lets it go as it is").fact("e", wait).fact("x", "drops it: the client gets an error")
         sheet.fact("E", "changes the bytes that upstream sent since the breakpoint, its own calls included")
@@ -281,7 +281,7 @@ class HeldScreen(ViewScreen[None]):
         one = self.shown
         if one is not None and self._dropping != one.id:
             self._dropping = one.id
-            self.notify("x once more drops it: the client gets an error instead", timeout=3)
+            self.notify("press x again to drop it: the client gets an error instead", timeout=3)
         elif one is not None:
             self._decide(lambda: self.answers.decide(one.id, "drop"), "dropped; the client got an error")
 
@@ -314,7 +314,7 @@ class HeldScreen(ViewScreen[None]):
                 if pick is not None:
                     self._edit(one, player, texts[pick.number])
 
-            self.app.push_screen(ListScreen("texts", "which one shall be changed?", choices), picked)
+            self.app.push_screen(ListScreen("texts", "which one should be changed?", choices), picked)
 
     def action_edit_bytes(self) -> None:
         one, player = self.shown, self.player
@@ -356,7 +356,7 @@ class HeldScreen(ViewScreen[None]):
             self.notify("let go as it was edited", timeout=3)
         except UserError as error:
             self.notify(error.message, severity="error", timeout=8)
-            self._open(one, title, new, made)  # what was typed is not lost
+            self._open(one, title, new, made)  # the typed text is kept
         self._poll()
 
 
@@ -453,7 +453,7 @@ class HeldBar(Static):
         def answered(text: str) -> None:
             if not text.strip():
                 return
-            one = str(parse(text))  # what is wrong with it is said beside it
+            one = str(parse(text))  # errors are shown beside it
             others = [each for at, each in enumerate(known) if at != number and each != one]
             self._set([*others, one])
 

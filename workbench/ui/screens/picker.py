@@ -50,7 +50,7 @@ class ReplayableList(GroupedPane):
         self._tallies: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def show_numbers(self, numbers: Sequence[int], chosen: int | None = None) -> None:
-        """These and no others. What is selected stays selected, as long as it is among them."""
+        """Only these. The selected one stays selected if it is among them."""
         chosen = self.chosen if chosen is None else chosen
         entries: list[str | int] = []
         for folder, group in groupby(numbers, key=self._folder):
@@ -169,7 +169,7 @@ def _words(value: object) -> str:
 
 
 class Kind(StrEnum):
-    """What is shown of all that there is, in the order in which a key goes through it."""
+    """Which ones are shown, in the order in which a key cycles through them."""
 
     ALL = "all"
     MALFORMED = "malformed calls only"
@@ -202,7 +202,7 @@ class PickerFilter:
 
     @property
     def said(self) -> Iterator[str]:
-        """What it lets through, in a few words."""
+        """What it selects, in a few words."""
         if self.kind is not Kind.ALL:
             yield str(self.kind)
         if self.words.strip():
@@ -220,7 +220,7 @@ class PickerFilter:
 
 def _has_all(replayable: Replayable, wanted: Sequence[str]) -> bool:
     parts = [replayable.title, replayable.folder]
-    if replayable.facts_known:  # to look into thousands of files takes longer than a key may
+    if replayable.facts_known:  # looking into thousands of files takes longer than a key press may
         parts += [replayable.about, replayable.facts.dialect]
     if replayable.appraisal is not None:
         parts += [replayable.appraisal.long, *replayable.appraisal.codes]

@@ -21,7 +21,7 @@ from workbench.ui.widgets.bars import KeyBar
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something that can be done: `name` is what the screen is dismissed with."""
+    """An action: `name` is what the screen is dismissed with."""
 
     name: str
     key: str
@@ -29,7 +29,7 @@ class Action:
     tooltip: str
 
 
-RETRY = Action("retry", "r", "Try again", "Do the same once more, now that something may have changed")
+RETRY = Action("retry", "r", "Try again", "Do the same again, now that something may have changed")
 RESTART = Action("restart", "r", "Restart the proxy", "Start the proxy again, with the same settings")
 OTHER_PORT = Action("port", "p", "Take a free port", "Start the proxy on any port that is free")
 READ_ONLY = Action("view", "o", "Only look", "Open the library without a proxy: what is recorded can be read")
@@ -45,7 +45,7 @@ _KEYS = {"escape": "esc"}  # as the footer calls them
 
 
 class ProblemScreen(Screen[str]):
-    """Dismissed with the name of the chosen action. What it says may come from anywhere: no markup."""
+    """Dismissed with the name of the chosen action. Its text is untrusted: no markup."""
 
     DEFAULT_CSS = """
     ProblemScreen { align: center middle; }
@@ -62,7 +62,7 @@ class ProblemScreen(Screen[str]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "app.focus_next", "Next", show=False, id="problem.next", tooltip="The next action"),
         Binding("up,k", "app.focus_previous", "Previous", show=False, id="problem.previous",
-                tooltip="The action before"),
+                tooltip="The previous action"),
         Binding("pagedown", "scroll_text(1)", "More", show=False, id="problem.down", tooltip="Read on"),
         Binding("pageup", "scroll_text(-1)", "Back", show=False, id="problem.up", tooltip="Read again"),
     ]  # fmt: skip
@@ -176,7 +176,7 @@ def running_answers(count: int | None) -> ProblemScreen:
 
 
 def proxy_died(death: ProcessExit) -> ProblemScreen:
-    """It ended by itself. When it could not use its settings, it said what to change."""
+    """It ended unexpectedly. If it could not use its settings, it said what to change."""
     actions = (RESTART, OTHER_PORT, READ_ONLY, QUIT)
     if death.usage:
         told = [_sentence(death.reason), "Change that, then start it again."]

@@ -1,4 +1,4 @@
-"""The prompt lab: the template on the left, what it makes of this request on the right, while one types."""
+"""The prompt lab: the template on the left, its rendering for this request on the right, while one types."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PromptLab(Screen[None]):
     CSS_PATH = "../views.tcss"
     TITLE = "the prompt"
     HELP = (
-        "Left the template, right what it makes of this request's tools, as one types; below what each part "
+        "Left: the template. Right: what it makes of this request's tools, as you type; below what each part "
         "costs. f5 shows what differs from the prompt before the first change, or before the last save. A "
         "template that fails is named with its line, and the last good prompt stays. ctrl+s writes the file "
         "of the settings, or DIALECT.jinja in this folder; f8 also names it in workbench.toml, for all later "
@@ -56,12 +56,13 @@ class PromptLab(Screen[None]):
         Binding("f8", "settle", "Into settings", id="lab.settle",
                 tooltip="Save it, and name it in workbench.toml"),
         Binding("f5", "difference", "Difference", id="lab.difference",
-                tooltip="What differs from the prompt before, or the prompt itself"),
+                tooltip="What differs from the earlier prompt, or the prompt itself"),
         Binding("f2", "editor", "$EDITOR", id="lab.editor", tooltip="Edit it in your own editor"),
         Binding("f4", "builtin", "Built-in", id="lab.builtin",
-                tooltip="Begin again with the dialect's own template; ctrl+z takes that back"),
+                tooltip="Begin again with the dialect's own template; ctrl+z undoes that"),
         Binding("f1", "help", "Help", id="lab.help", tooltip="What the keys do here"),
-        Binding("escape", "back", "Back", id="lab.back", tooltip="Back; what is not saved is asked for once"),
+        Binding("escape", "back", "Back", id="lab.back",
+                tooltip="Back; asks once if there are unsaved changes"),
     ]  # fmt: skip
 
     def __init__(self, header: Mapping[str, Any]) -> None:
@@ -71,7 +72,7 @@ class PromptLab(Screen[None]):
         self.request: Mapping[str, Any] = request if isinstance(request, Mapping) else {}
         self.saved = template_of(header) or ""
         self.rendering: Rendering | None = None
-        self.baseline: str | None = None  # the prompt that differences are told from
+        self.baseline: str | None = None  # the prompt that differences are shown against
         self.differs = False  # whether the difference is shown
         self.editor = Editor("", id="editor", show_line_numbers=True, highlight_cursor_line=True)
         self.prompt = TextPane("Prompt", id="lab-prompt")
@@ -154,7 +155,7 @@ class PromptLab(Screen[None]):
         else:
             top = self.prompt.top
             self.prompt.show_document(Prose(self._good.prompt))
-            self.prompt.top = top  # the place that was looked at stays
+            self.prompt.top = top  # keep the scroll position
             self.prompt.border_title = content("Prompt")
 
     def action_difference(self) -> None:
@@ -168,7 +169,7 @@ class PromptLab(Screen[None]):
     # -- other texts
 
     def _replace(self, text: str) -> None:
-        """As one edit, which ctrl+z takes back."""
+        """As one edit, which ctrl+z undoes."""
         self.editor.replace(text, self.editor.document.start, self.editor.document.end)
 
     def action_builtin(self) -> None:
@@ -190,7 +191,7 @@ class PromptLab(Screen[None]):
             with self.app.suspend():
                 subprocess.run([*shlex.split(command), str(path)], check=True)
             text = path.read_text(encoding="utf-8")
-        except Exception as error:  # whatever that program is, and whether the terminal can be lent
+        except Exception as error:  # whatever that program is, and even if the terminal cannot be suspended
             self._say(f"{command} failed: {error}", good=False)
             return
         finally:
@@ -230,7 +231,7 @@ class PromptLab(Screen[None]):
     def action_back(self) -> None:
         if self.editor.text != self.saved and not self._leaving:
             self._leaving = True
-            self._say("there are changes that are not saved: escape once more drops them", good=False)
+            self._say("the changes are not saved: press escape again to discard them", good=False)
             return
         self.dismiss(None)
 

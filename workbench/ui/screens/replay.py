@@ -1,4 +1,4 @@
-"""The replay screen: a debugger for streams, with a cursor in time that keys move or that plays by itself.
+"""The replay screen: a debugger for streams, with a cursor in time that is moved by keys or by playing.
 
 Keys call methods of the model. Dialogs that a key needs first are opened here.
 """
@@ -44,7 +44,7 @@ def _steps(
         Binding(on, f"seek('{unit}', 1)", name, id=f"replay.{unit}", key_display=display[0],
                 tooltip=f"On to the next {what}", show=unit in (Unit.TRANSITION, Unit.READ)),
         Binding(back, f"seek('{unit}', -1)", f"{name} back", id=f"replay.{unit}-back", show=False,
-                key_display=display[1], tooltip=f"Back to the {what} before"),
+                key_display=display[1], tooltip=f"Back to the previous {what}"),
     ]  # fmt: skip
 
 
@@ -56,14 +56,14 @@ KEYS: list[BindingType] = [
             "thing that the client got", ("}", "{")),
     *_steps(Unit.CALL, "right_parenthesis", "left_parenthesis", "Call", "call", (")", "(")),
     *_steps(Unit.STEP, "full_stop", "comma", "Any step", "step, whatever happened", (".", ",")),
-    Binding("space", "play", "Play", id="replay.play", tooltip="Play from here, or stand still"),
+    Binding("space", "play", "Play", id="replay.play", tooltip="Play from here, or stop"),
     Binding("plus", "speed(1)", "Faster", id="replay.faster", show=False, key_display="+",
             tooltip="Play faster: up to 100 times, then as fast as possible"),
     Binding("minus", "speed(-1)", "Slower", id="replay.slower", show=False, key_display="-",
             tooltip="Play slower: down to a tenth of the recorded speed"),
     Binding("c", "run(1)", "Run", id="replay.run", tooltip="Run to the next breakpoint"),
     Binding("C", "run(-1)", "Run back", id="replay.run-back", show=False,
-            tooltip="Run back to the breakpoint before"),
+            tooltip="Run back to the previous breakpoint"),
     Binding("b", "breakpoints", "Breakpoints", id="replay.breakpoints",
             tooltip="Where running stops: states, rules, findings, texts, hold-back, tools"),
     Binding("m", "mark", "Mark", id="replay.mark", show=False,
@@ -79,9 +79,9 @@ KEYS: list[BindingType] = [
     Binding("vertical_line", "split", "Split read", id="replay.split", show=False,
             key_display="|", tooltip="What if this read had come as two?"),
     Binding("u", "undo", "Undo", id="replay.undo", show=False,
-            tooltip="Take the last change back"),
+            tooltip="Undo the last change"),
     Binding("U", "redo", "Redo", id="replay.redo", show=False,
-            tooltip="Make the change again that was taken back last"),
+            tooltip="Redo the change that was undone last"),
     Binding("O", "original", "Original", id="replay.original", show=False,
             tooltip="The original instead of the variant at the same moment, or the variant again"),
     Binding("equals_sign", "open('compare')", "Compare", id="exchange.compare", show=False, key_display="=",
@@ -89,7 +89,7 @@ KEYS: list[BindingType] = [
     Binding("S", "save_variant", "Save variant", id="replay.save", show=False,
             tooltip="Write the variant, or what is not in a file yet, as a new tape"),
     Binding("D", "open('difference')", "Difference", id="replay.difference", show=False,
-            tooltip="Where what the client got then is not what today's code would send"),
+            tooltip="Where what the client got differs from what today's code would send"),
     Binding("colon", "goto", "Go to", id="replay.goto", key_display=":",
             tooltip="To a step, a time, a byte, a read, a call, a finding"),
     Binding("less_than_sign", "edge(0)", "Start", id="replay.start", show=False, key_display="<",
@@ -105,9 +105,9 @@ KEYS: list[BindingType] = [
     Binding("o", "pick", "Open", id="replay.open", show=False,
             tooltip="Open another one of these tapes, or of the samples"),
     Binding("n", "next(1)", "Finding", id="exchange.next",
-            tooltip="On to the next finding; to the next match, while there is a search"),
+            tooltip="Next finding, or next search match"),
     Binding("N", "next(-1)", "Finding back", id="exchange.previous", show=False,
-            tooltip="Back to the finding before; to the match before, while there is a search"),
+            tooltip="Previous finding, or previous search match"),
     Binding("escape", "back", "Back", id="exchange.back", show=False,
             tooltip="Stop what moves, forget the search, leave zoom; then back to where you came from"),
     Binding("q", "close", "Close", id="replay.close", show=False, tooltip="Back to where you came from"),
@@ -127,7 +127,7 @@ _BREAKPOINTS = (
     "One line each: state:value (the parser enters it), rule:open*, finding:unclosed*, upstream:REGEX, "
     "machine:REGEX, client:REGEX or text:REGEX for any pane (a text may be cut over several rows), "
     "held>200ms or held>100 (characters held back), tool:read* (a call of that tool). c runs to the next "
-    "hit, C back to the one before; playing stops at them, too. They are kept with the marks."
+    "hit, C back to the previous one; playing stops at them, too. They are kept with the marks."
 )
 
 
@@ -139,8 +139,8 @@ class ReplayScreen(ExchangeScreen):
         "A tape with a cursor in time. Each pane shows what was known at this step: what had arrived, how "
         "the parser had moved, what the client had got; below that the message as the client has put it "
         "together. Going back is as cheap as going on. Changes (another dialect, an edited text, other "
-        "reads) make a variant: rows that came out differently are marked ±; u takes the change back, U "
-        "makes it again, O shows the original, = both beside each other with the rows that are gone."
+        "reads) make a variant: rows that came out differently are marked ±; u undoes the change, U "
+        "redoes it, O shows the original, = both beside each other with the rows that are gone."
     )
     BINDINGS: ClassVar[list[BindingType]] = KEYS
 
@@ -167,7 +167,7 @@ class ReplayScreen(ExchangeScreen):
         self._first = partial(self.open_number, number, at, changes) if not pick else self.action_pick
         self._leaving = False  # the user has been told that a variant is not saved
         self._picker: PickerScreen | None = None  # as it was left
-        self._steps: dict[int, int] = {}  # by the number of a tape: where its cursor stood when it was left
+        self._steps: dict[int, int] = {}  # by the number of a tape: where its cursor was when it was left
         self.model.subscribe(self._hear)
 
     @property
@@ -229,11 +229,11 @@ class ReplayScreen(ExchangeScreen):
         return (self._pasted or self.model.rewritten) and self.model.unsaved
 
     def action_close(self) -> None:
-        """Back to the screen below; where there is none, the end. What is not saved is asked about."""
+        """Back to the screen below; exits if there is none. Asks once if there are unsaved changes."""
         self.model.halt()
         if self.unsaved and not self._leaving:
             self._leaving = True
-            self.notify("this variant is not saved (S does that); once more drops it", timeout=4)
+            self.notify("not saved: S saves, press again to discard", timeout=4)
             return
         if len(self.app.screen_stack) > 2:
             self.dismiss(None)
@@ -241,7 +241,7 @@ class ReplayScreen(ExchangeScreen):
             self.app.exit(0)
 
     def leave(self) -> None:
-        """Escape goes back one thing at a time: what moves, the search, zoom; at last the screen below."""
+        """Escape goes back one thing at a time: movement, the search, zoom; at last to the screen below."""
         if self.model.moving:
             self.model.halt()
         elif self._search or self.has_class("-zoomed"):
@@ -261,7 +261,7 @@ class ReplayScreen(ExchangeScreen):
 
     def go_to_finding(self, way: int) -> bool:
         self.model.seek(Unit.FINDING, way)
-        return True  # the model says itself that there is none
+        return True  # the model itself reports that there is none
 
     def action_edge(self, end: int) -> None:
         if end:
@@ -288,7 +288,7 @@ class ReplayScreen(ExchangeScreen):
         self.model.move_to(event.step)
 
     def action_message(self) -> None:
-        """Hide or show it; where one part fills the screen, change between the message and the machine."""
+        """Hide or show it; if one part fills the screen, switch between the message and the machine."""
         message, machine = self.replay.message, self.view.panes[Pane.MACHINE]
         if self.focused is message or self.has_class("-narrow") or self.has_class("-zoomed"):
             self.look_at(machine if self.focused is message else message)
@@ -354,7 +354,7 @@ class ReplayScreen(ExchangeScreen):
 
     def action_mark(self) -> None:
         if self.model.is_variant:
-            self.notify("marks belong to the tape; u takes the changes back", timeout=3)
+            self.notify("marks belong to the tape; u undoes the changes", timeout=3)
         else:
             self.ask(NOTE, lambda note: self.model.set_mark(note.strip()), self.model.note)
 
@@ -454,7 +454,7 @@ class ReplayScreen(ExchangeScreen):
         self.model.halt()
         player = self.player
         if player is None or self._is_too_long(min(map(len, player.sources.values()), default=0)):
-            return  # to read all of it would take a while
+            return  # reading all of it would take a while
         texts = texts_of(player)
         if len(texts) < 2:
             self._edit(texts[0] if texts else Text(0, "content", ""))

@@ -40,7 +40,7 @@ _SAID = {
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One exchange of the conversation. `now`: what happens in it while it runs, empty when it has ended."""
+    """One exchange of the conversation. `now`: what it is doing while it runs; empty when it has ended."""
 
     turn: Turn
     verdict: Verdict
@@ -64,7 +64,7 @@ class _Row:
 
 
 class Conversation(Sheet):
-    """`chosen` is the exchange that one came from."""
+    """`chosen` is the exchange from which it was opened."""
 
     def __init__(self, told: Sequence[Told], chosen: str) -> None:
         super().__init__()
@@ -75,8 +75,7 @@ class Conversation(Sheet):
 
     @property
     def goal(self) -> int | None:
-        """The first call of the exchange one came from, else its beginning; where it is the last one, its
-        end."""
+        """The first call of the chosen exchange, else its beginning; if it is the last one, its end."""
         if self.told and self.told[-1].turn.exchange == self.chosen:
             return len(self.rows) - 1 if self.complete else None
         if not self.complete:
@@ -140,7 +139,7 @@ class Conversation(Sheet):
                 lines += 1
 
     def _wrong(self, verdict: Verdict, exchange: str, width: int) -> None:
-        """What went wrong, all of it."""
+        """Everything that went wrong."""
         look, sign = look_of(verdict.level), sign_of(verdict.level)
         said = verdict.long
         for start, end in cuts(said, 0, len(said), max(8, width - 4)):
@@ -165,7 +164,7 @@ class Conversation(Sheet):
         return super().text(row) + "  ->  " + "".join(text for text, _ in _result(link))
 
     def opened(self, row: int) -> Pieces:
-        """The whole of a call and its result, or of a text that has no room in its line."""
+        """The whole of a call and its result, or of a text that does not fit its line."""
         link, full = self.rows[row].link, self.rows[row].full
         if link is None:
             return [(full[:_LONGEST], "plain")] if self.rows[row].pieces[-1][0].endswith("…") else []
@@ -178,7 +177,7 @@ class Conversation(Sheet):
         return pieces
 
 
-_WHO = " " * 7  # the room for who speaks
+_WHO = " " * 7  # the column for the speaker
 
 
 def _call(link: Link) -> Pieces:
@@ -238,7 +237,7 @@ def _writes(choice: Answered) -> str:
     return f"the model thinks, {counted(thought, 'character')}" if thought else "the model has begun"
 
 
-_WORKS = 600  # seconds after which nobody believes that a tool still runs
+_WORKS = 600  # seconds after which a tool is assumed not to run any more
 
 
 def agent_now(told: Sequence[Told], links: Sequence[Link], now: float) -> tuple[str, str]:
@@ -308,7 +307,7 @@ class _Reading:
 
 
 class ConversationPane(TextPane):
-    """Goes on at its end as long as nobody has moved."""
+    """Follows its end until the user moves."""
 
     def renew(self, document: Conversation) -> None:
         """The same conversation, with more in it: the selected row stays selected, the last one follows."""
@@ -325,7 +324,7 @@ class ConversationPane(TextPane):
 
 
 def _same_row(before: Conversation, row: int, after: Conversation) -> int:
-    """Where a row is now: so far below the beginning of its exchange as it was."""
+    """Where a row is now: as far below the beginning of its exchange as it was."""
     exchange = before.rows[row].exchange
     first = next(at for at, one in enumerate(before.rows) if one.exchange == exchange)
     begun = next((at for at, one in enumerate(after.rows) if one.exchange == exchange), 0)
@@ -348,15 +347,15 @@ class SessionScreen(ViewScreen[Path]):
         Binding("enter", "open", "Open exchange", id="session.open",
                 tooltip="Show the exchange to which this line belongs"),
         Binding("n", "search_on(1)", "Next error", id="session.next",
-                tooltip="To the next place where it went wrong, or the next match of a search"),
+                tooltip="Next place where it went wrong, or next search match"),
         Binding("N", "search_on(-1)", "Previous error", id="session.previous", show=False,
-                tooltip="To the place before where it went wrong, or the match before of a search"),
+                tooltip="Previous place where it went wrong, or previous search match"),
         Binding("e", "search_on(1)", "Next error", id="session.error", show=False,
                 tooltip="As n: to the next place where it went wrong"),
         Binding("E", "search_on(-1)", "Previous error", id="session.error-back", show=False,
-                tooltip="As N: to the place before where it went wrong"),
+                tooltip="As N: to the previous place where it went wrong"),
         Binding("F", "follow", "Follow", id="session.follow",
-                tooltip="To the end, and on with it as it grows"),
+                tooltip="To the end, and follow it as it grows"),
     ]  # fmt: skip
 
     def __init__(self, tapes: Sequence[Path], here: Path | None = None, more: Listing | None = None) -> None:

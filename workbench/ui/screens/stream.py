@@ -55,13 +55,13 @@ _WHOLE = -1  # the step of a mark that is about the whole exchange
 
 
 def _note_of(tape: Path) -> str:
-    """What a person wrote about an exchange as a whole."""
+    """The user's note about an exchange as a whole."""
     mark = Marks(tape).at(_WHOLE)
     return mark.note if mark is not None else ""
 
 
 def _fill_in(library: Path) -> None:
-    with suppress(sqlite3.Error, OSError):  # nobody may write there: the columns stay as they are
+    with suppress(sqlite3.Error, OSError):  # it cannot be written: the columns stay as they are
         fill_in(library)
 
 
@@ -74,9 +74,9 @@ class StreamScreen(ExchangeScreen):
         Binding("H", "held", "Held", id="intercept.held", show=False,
                 tooltip="The answers that are held: read them, edit them, let them go, drop them"),
         Binding("n", "next(1)", "Next finding", id="exchange.next",
-                tooltip="The next finding, or match of a search; in the list: the next exchange gone wrong"),
+                tooltip="Next finding or search match; in the list: next exchange with a problem"),
         Binding("N", "next(-1)", "Previous", id="exchange.previous", show=False,
-                tooltip="The finding or match before; in the list: the exchange before that went wrong"),
+                tooltip="Previous finding or search match; in the list: previous exchange with a problem"),
         Binding("D", "dialect", "Dialect", id="stream.dialect", show=False,
                 tooltip="Another dialect for the running proxy, from the next request on"),
         Binding("P", "policy", "Policy", id="stream.policy", show=False,
@@ -116,8 +116,8 @@ class StreamScreen(ExchangeScreen):
         self._trouble = Static("", id="trouble", markup=False)
         self._trouble.display = False
         self._searched = self._asked_in = self._list
-        self._looking = False  # into tapes, for the filter
-        self._filling = False  # the index, with what an older version did not write
+        self._looking = False  # tapes are being searched for the filter
+        self._filling = False  # the index is being filled with what an older version did not write
         self.follow = Follow()
         # By tape: the row that was selected when its replay was opened, and the step at which that was left.
         self._left_at: dict[Path, tuple[int | None, int]] = {}
@@ -177,7 +177,7 @@ class StreamScreen(ExchangeScreen):
 
     @work(group="proxy", exit_on_error=False)
     async def _watch_proxy(self) -> None:
-        """What it does now, as long as this screen is there."""
+        """Its current state, while this screen exists."""
         while True:
             state = await self._proxy.look()
             self._show_status()
@@ -185,7 +185,7 @@ class StreamScreen(ExchangeScreen):
 
     @work(group="proxy", exit_on_error=False)
     async def _watch_health(self) -> None:
-        """What is wrong with a proxy that somebody else started. Whoever started one here looks after it."""
+        """What is wrong with a proxy that was started elsewhere. One started here has its own supervisor."""
         while True:
             if not self._url:
                 self.trouble(await self._proxy.trouble())
@@ -300,7 +300,7 @@ class StreamScreen(ExchangeScreen):
     # -- a guide for new users
 
     def guide(self, tips: Tips) -> None:
-        """Show a line that says what to do next, and put the cursor on the fault, which stays there."""
+        """Show a line that says what to do next, and put the cursor on the fault; it stays there."""
         self._tips = tips
         self.follow.off()
         self.view.prove = True
@@ -360,7 +360,7 @@ class StreamScreen(ExchangeScreen):
 
     @work(group="filter")
     async def _look_into_tapes(self) -> None:
-        """What the filter asks for is not in the index: each tape is read once, in slices."""
+        """The filter's conditions are not in the index: each tape is read once, in slices."""
         self._looking = True
         try:
             while self.catalogue.undecided:
@@ -372,14 +372,14 @@ class StreamScreen(ExchangeScreen):
 
     async def _look_into(self, row: Row) -> None:
         text, tail = self.catalogue.text, Tail(self.library / row.path)
-        while tail.advance(_SLICE) and tail.behind:
+        while tail.advance(_SLICE) and tail.has_more:
             await asyncio.sleep(0)
         if text == self.catalogue.text:
             self.catalogue.decide(row, tail)
         await asyncio.sleep(0)
 
     def on_row_pane_moved(self, event: RowPane.Moved) -> None:
-        """A person has moved, in the list or in a pane; at the end of a pane they go on watching."""
+        """The user has moved, in the list or in a pane; at the end of a pane following continues."""
         if event.pane is not self._list:
             if not event.pane.follow:
                 self._stop_following()
@@ -443,7 +443,7 @@ class StreamScreen(ExchangeScreen):
 
     def _go_on_following(self) -> None:
         """To the next exchange, when it is time. Not while something lies over this screen, or it is paused:
-        who comes back shall find what was there."""
+        a user who comes back must find what was there."""
         path = self.tape.path
         shown = path.relative_to(self.library).as_posix() if path is not None else None
         goes = self.follow.goes([entry.row for entry in self.catalogue.listed], shown, monotonic())
@@ -581,7 +581,7 @@ class StreamScreen(ExchangeScreen):
 
     def action_open(self, view: str) -> None:
         if view != "help":
-            self._stop_following()  # who reads about this exchange comes back to it
+            self._stop_following()  # the user comes back to this exchange
         if view == "detail" and self.focused is self._list:
             if self.player is not None:
                 self.look_at(self.view.panes[Pane.MACHINE])
@@ -618,7 +618,7 @@ class StreamScreen(ExchangeScreen):
             replayable = tape_replayable(path, path.name, "", Wishes())
             selected = self.view.selected_step()
             known = self._left_at.get(path)
-            # Whoever has not moved here since goes on where the replay was left.
+            # If the cursor has not moved here since, continue where the replay was left.
             at = known[1] if known is not None and known[0] == selected else selected
             screen = ReplayScreen([replayable], at=at, library=self.library, changes=changes)
 
@@ -629,8 +629,7 @@ class StreamScreen(ExchangeScreen):
             self.did("replay")
 
     def _rows_of_session(self, here: Row) -> list[Row]:
-        """The exchanges of a session, the oldest first; of those beside the conversation only the one that
-        was selected."""
+        """The exchanges of a session, the oldest first; of side requests only the one that was selected."""
         # A filter may hide the request that has a call's result.
         same = [
             row
@@ -663,7 +662,7 @@ class StreamScreen(ExchangeScreen):
         rows = marked or ([chosen.row] if chosen is not None else [])
         tapes = [tape for row in rows if is_real_file(tape := self.library / row.path)]
         if tapes:
-            from workbench.ui.screens.trial import TrialScreen  # with the whole lab, which few open
+            from workbench.ui.screens.trial import TrialScreen  # imports the whole lab, which few users open
 
             screen = TrialScreen(self.library, tapes)
             self.app.push_screen(screen, self._show_tried)

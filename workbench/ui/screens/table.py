@@ -48,7 +48,7 @@ class RuleRow:
 
     @property
     def met(self) -> str:
-        """What must be met for it: the tokens, and the guard."""
+        """Its conditions: the tokens, and the guard."""
         tokens = "anything else" if self.rest else ", ".join(self.tokens)
         return f"{tokens}, if {self.rule.condition}" if self.rule.condition else tokens
 
@@ -104,7 +104,7 @@ class Hits:
 
 
 class RuleList(Sheet):
-    """The table with its hits. Above each state stands its name; the row in use has a sign."""
+    """The table with its hits. Above each state is its name; the row in use has a sign."""
 
     def __init__(self, rows: list[RuleRow], hits: Hits, *, only_hits: bool) -> None:
         super().__init__()
@@ -209,7 +209,7 @@ class TableScreen(ViewScreen[int]):
         Binding("enter", "jump(1)", "Next use", id="table.jump",
                 tooltip="To the next row of the machine pane that used this rule"),
         Binding("backspace", "jump(-1)", "Previous use", id="table.jump-back", show=False,
-                tooltip="To the last row before that used this rule"),
+                tooltip="To the previous row that used this rule"),
         Binding("a,space", "fired", "Hits / all", id="table.toggle", key_display="a",
                 tooltip="Show only the rules that fired, or all of them"),
     ]  # fmt: skip

@@ -48,7 +48,7 @@ _BEFORE = (
 
 
 class TableSheet(Sheet):
-    """The table of a try, with one of its columns lit; of the others those that there is room for."""
+    """The table of a try, with one of its columns highlighted, and as many others as fit."""
 
     def __init__(self, table: Table, column: int) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class TableSheet(Sheet):
             self._ends.append((used, at))
 
     def _shown(self, sizes: Sequence[int], room: int) -> range:
-        """The columns with the chosen one among them, as far left as that goes."""
+        """The columns that are shown, the chosen one among them, from as far left as possible."""
         first = 0
         while (
             first < self.column
@@ -115,14 +115,14 @@ class TrialTable(TextPane):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Exchanges", id="table.open", tooltip="Show the exchanges of this cell"),
         Binding("left,h", "column(-1)", "Variant before", id="table.left", show=False,
-                tooltip="To the column before"),
+                tooltip="To the previous column"),
         Binding("right,l", "column(1)", "Next variant", id="table.right", show=False,
                 tooltip="To the next column"),
     ]  # fmt: skip
 
     @dataclass
     class Chosen(Message):
-        """Somebody wants to see the exchanges of a cell."""
+        """The user wants to see the exchanges of a cell."""
 
         variant: int
         case: int | None
@@ -132,7 +132,7 @@ class TrialTable(TextPane):
         self.column = 0
 
     def show_table(self, table: Table) -> None:
-        """The place that was looked at stays."""
+        """Keeps the scroll position."""
         cursor, top = self.cursor, self.top
         self.column = min(self.column, len(table.plan.variants) - 1)
         self.show_document(TableSheet(table, self.column))
@@ -161,7 +161,8 @@ class TrialTable(TextPane):
 
 
 class TrialScreen(Screen[str]):
-    """Its result is the filter that shows the exchanges of a cell, None where nobody wants to see them."""
+    """Its result is the filter that shows the exchanges of a cell, None if the user does not want to see
+    them."""
 
     CSS_PATH = "../views.tcss"
     TITLE = "try prompts"
@@ -183,7 +184,7 @@ class TrialScreen(Screen[str]):
                 tooltip="Show the exchanges of this way to ask"),
         Binding("question_mark", "help", "Help", id="trial.help", key_display="?",
                 tooltip="What the keys do here"),
-        Binding("escape,q", "back", "Back", id="trial.back", tooltip="Back; a run that goes on is stopped"),
+        Binding("escape,q", "back", "Back", id="trial.back", tooltip="Back; a running try is stopped"),
     ]  # fmt: skip
 
     def __init__(self, library: Path, tapes: Sequence[Path]) -> None:
@@ -247,7 +248,7 @@ class TrialScreen(Screen[str]):
     # -- ways to ask
 
     def action_add(self) -> None:
-        """Begin with the one that is looked at: most ways differ in one thing only."""
+        """Start with the selected one: most ways differ in one thing only."""
         at = self.choice.highlighted
         self._prompt.ask(_NEW, f"{self.ways[at]} " if at is not None else "", replace=False)
 
@@ -293,7 +294,7 @@ class TrialScreen(Screen[str]):
         try:
             async with proxy_for(self.library) as proxy, ProxyConnection(proxy) as connection:
                 self._trials = Trials(made, connection, on_outcome=self._counted)
-                await asyncio.to_thread(load)  # the screen would stand still if the first table did it
+                await asyncio.to_thread(load)  # the screen would freeze if the first table did it
                 ending = await self._trials.run()
             self._say(f"{made.id}: {ending}; enter on a cell shows its exchanges")
         except UserError as error:

@@ -26,12 +26,12 @@ from workbench.ui.widgets.rowpane import RowPane
 from workbench.ui.widgets.textpane import TextPane
 
 T = TypeVar("T")
-_CLIPBOARD = 100_000  # characters that terminals take without trouble
+_CLIPBOARD = 100_000  # characters that terminals accept without trouble
 _LOOKS = {"error": "$text-error", "warning": "$text-warning", "good": "$text-success"}
 
 
 class FilesFolder:
-    """Where the files go that the user writes: asked once, for it is somebody's folder."""
+    """Where the user's files go: asked once, since it is the user's folder."""
 
     def __init__(self) -> None:
         self.path: Path | None = None
@@ -74,12 +74,12 @@ class ViewScreen(Screen[T]):
         (0, "-narrow"),
         (120, "-wide"),
     ]
-    HELP: ClassVar[str] = ""  # what is seen here, in a paragraph
+    HELP: ClassVar[str] = ""  # what is shown here, in a paragraph
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "back", "Back", id="view.back", tooltip="Back to where you came from"),
         Binding("tab", "turn(1)", "Next part", id="view.turn", show=False, tooltip="To the next part"),
         Binding("shift+tab", "turn(-1)", "Part before", id="view.turn-back", show=False,
-                tooltip="To the part before"),
+                tooltip="To the previous part"),
         Binding("slash", "search", "Search", id="view.search", key_display="/",
                 tooltip="Search in this part"),
         Binding("n", "search_on(1)", "Next match", id="view.next", show=False, tooltip="The next match"),
@@ -101,7 +101,7 @@ class ViewScreen(Screen[T]):
         self._head = Static("", id="view-head", markup=False)
         self._prompt = PromptBar()
         self._pane_in_use: TextPane | None = None
-        self._files: FilesFolder | None = None  # for which a folder is asked now
+        self._files: FilesFolder | None = None  # for which a folder is being asked
 
     def compose(self) -> ComposeResult:
         yield self._head
@@ -140,7 +140,7 @@ class ViewScreen(Screen[T]):
             self._use(self.focused)
 
     def _use(self, pane: TextPane) -> None:
-        """Where there is room for one pane only, this is the one that is seen."""
+        """If there is room for one pane only, this is the one that is shown."""
         self._pane_in_use = pane
         for other in self.panes:
             other.set_class(other is pane, "-current", update=False)
@@ -164,7 +164,7 @@ class ViewScreen(Screen[T]):
     # -- going back
 
     def result(self) -> T | None:
-        """What the screen below learns."""
+        """The result for the screen below."""
         return None
 
     def action_back(self) -> None:
@@ -262,8 +262,8 @@ _PANES = (
     ("Client", "what the client got: text, calls, arguments, the end"),
 )
 _TOGETHER = (
-    "They stand side by side: what a read led to is on its line, and the three scroll as one; A lets each "
-    "scroll by itself. The row you select lights up the rows and the very characters of the others that it "
+    "They are side by side: what a read led to is on its line, and the three scroll as one; A lets each "
+    "scroll on its own. The row you select lights up the rows and the very characters of the others that it "
     "comes from or led to. Long runs of prose and data are folded: enter opens one, L all of them."
 )
 _SIGNS = (
@@ -273,7 +273,7 @@ _SIGNS = (
     ("▸ ×99", "99 rows of prose or data, folded"),
     ("+12 held", "12 characters are held back, because it is not decided yet what they are"),
     ("↵ ⇥ ␍", "a line feed, a tab, a carriage return in the text"),
-    ("\\x1b", "in reverse: a character that would steer the terminal, shown instead of obeyed"),
+    ("\\x1b", "in reverse: a character that would control the terminal, shown instead of obeyed"),
     ("♥", "a comment to the client, so that it keeps waiting while upstream is silent"),
     ("[3c 70]", "in a dump: the bytes that the selected row comes from"),
 )
@@ -356,7 +356,7 @@ _MOST = 40  # cells that the names may take
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """`current` is what is in force now."""
+    """`current` marks the active value."""
 
     name: str
     note: str = ""
@@ -364,7 +364,7 @@ class Choice:
 
 
 class ChoiceList(Sheet):
-    """A row of the screen is a choice; the one that is in force is marked."""
+    """A row of the screen is a choice; the active one is marked."""
 
     def __init__(self, choices: Sequence[Choice], chosen: int = 0) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""How the rows of an exchange are laid out: side by side or each pane by itself, folded, filtered."""
+"""How the rows of an exchange are laid out: side by side or each pane alone, folded, filtered."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.ui.widgets.tapepane import LineScroll, TapePane
 
 @dataclass(slots=True)
 class LayoutChoices:
-    """What a user chose, for as long as the program runs."""
+    """The user's choices, while the program runs."""
 
     aligned: bool = True
     folds: bool = True
@@ -49,7 +49,7 @@ class Arrangement:
 
     @property
     def aligned(self) -> bool:
-        """A pane that has the screen for itself has nothing beside it."""
+        """A pane that fills the screen has nothing beside it."""
         return self.choices.aligned and sum(pane.display for pane in self.panes) > 1
 
     # -- a tape
@@ -63,7 +63,7 @@ class Arrangement:
             self.check()
 
     def catch_up(self) -> None:
-        """Look at what came, so that there is little to do when it is drawn."""
+        """Process new rows, so that there is little to do when they are drawn."""
         for outline in {id(one): one for one in self._outlines()}.values():
             outline.alignment.catch_up()
             outline.catch_up()
@@ -72,7 +72,7 @@ class Arrangement:
         return [pane.scroll.outline for pane in self.panes if pane.scroll.outline is not None]
 
     def check(self) -> None:
-        """Make the lines anew if they are to be others than they were."""
+        """Rebuild the lines if they are to change."""
         aligned = self.aligned
         made = (self.alignment, aligned, self.choices.folds, self.wanted, self._opened)
         if made != self._made:
@@ -131,13 +131,13 @@ class Arrangement:
     # -- what the user wants
 
     def align(self) -> bool:
-        """Side by side, or not any more; how it is now."""
+        """Toggle side by side; returns the new state."""
         self.choices.aligned = not self.choices.aligned
         self.check()
         return self.choices.aligned
 
     def fold_all(self) -> bool:
-        """Fold, or not any more; how it is now."""
+        """Toggle folding; returns the new state."""
         self.choices.folds = not self.choices.folds
         self._opened = frozenset()
         self.check()
@@ -162,5 +162,5 @@ class Arrangement:
 
     @property
     def words(self) -> str:
-        """What is not shown, in a few words."""
+        """What is hidden, in a few words."""
         return f"only {self.wanted.text}" if self.wanted is not None else ""

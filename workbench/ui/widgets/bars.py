@@ -85,14 +85,14 @@ ROWS = Question("rows ", "transitions findings markup deltas calls held call:2 -
 
 
 class PlainInput(Input):
-    """What is pasted may come from a stream: it is drawn like everything else that does."""
+    """Pasted text may come from a stream: it is drawn like all untrusted text."""
 
     def replace(self, text: str, start: int, end: int) -> None:
         super().replace(visible_line(text), start, end)
 
 
 class PromptBar(Horizontal):
-    """Hidden until it is asked for."""
+    """Hidden until it is needed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "Close", id="prompt.close", tooltip="Close this line"),
@@ -113,7 +113,7 @@ class PromptBar(Horizontal):
         self._label = Static("", id="prompt-label", markup=False)
         self._problem = Static("", id="prompt-problem", markup=False)
         self._input = PlainInput(id="prompt-input", select_on_focus=True)
-        self._input.cursor_blink = False  # nothing on this screen moves by itself but the traffic
+        self._input.cursor_blink = False  # nothing on this screen moves except the traffic
         self.display = False
 
     def compose(self) -> ComposeResult:
@@ -122,7 +122,7 @@ class PromptBar(Horizontal):
         yield self._problem
 
     def ask(self, question: Question, text: str = "", *, replace: bool = True) -> None:
-        """`replace`: what is typed stands in the place of `text`, else after it."""
+        """`replace`: typed text replaces `text`, otherwise it follows it."""
         self._input.select_on_focus = replace
         self._label.update(content(question.label))
         self._input.placeholder = question.placeholder
@@ -133,7 +133,7 @@ class PromptBar(Horizontal):
         self._input.focus()
 
     def complain(self, sentence: str) -> None:
-        """Why what was typed cannot be used."""
+        """Say why the typed text cannot be used."""
         self._problem.update(content(sentence))
         self._problem.display = bool(sentence)
 
@@ -165,7 +165,7 @@ class KeyWord:
         return cell_len(self.shown) + cell_len(self.word) + (3 if self.word else 2)
 
 
-# The last parts of ids: these stand at the right, in this order, and have room before all others.
+# The last parts of ids: these are at the right, in this order, and are placed before all others.
 _LAST = ("help", "close", "back", "quit", "palette")
 _MORE = " …"
 
@@ -173,9 +173,10 @@ _MORE = " …"
 class KeyBar(LooksWidget, can_focus=False):
     """The bottom line of every screen: the keys that do something now, and a word for each.
 
-    Enter comes first, then the keys of the focused part, then the screen's; help and the way out stand at the
-    right and are never left out for others. What does not fit is left out whole. Textual's footer makes a
-    widget for each key whenever the focus moves; that took longer than all else that such a key press does.
+    Enter comes first, then the keys of the focused part, then the screen's; help and quit are at the right
+    and are never left out for others. A key that does not fit is left out whole. Textual's footer makes a
+    widget for each key whenever the focus moves; that took longer than everything else that such a key press
+    does.
     """
 
     ALLOW_SELECT = False
@@ -198,7 +199,7 @@ class KeyBar(LooksWidget, can_focus=False):
         self.screen.bindings_updated_signal.unsubscribe(self)
 
     def _bindings_changed(self, _: Screen[Any]) -> None:
-        """A key press may say so several times; they are looked up once, when the line is drawn."""
+        """A key press may cause this several times; bindings are looked up once, when the line is drawn."""
         self._stale = True
         self.refresh()
 
@@ -217,11 +218,11 @@ class KeyBar(LooksWidget, can_focus=False):
             else:
                 self._keys.append(key)
         self._last = [key for _, key in sorted(last, key=lambda one: one[0])]
-        self._keys.sort(key=lambda key: key.key != "enter")  # what is meant to be done with what is selected
+        self._keys.sort(key=lambda key: key.key != "enter")  # the main action on the selected row
 
     @property
     def shown(self) -> list[KeyWord]:
-        """What the line has room for, from left to right."""
+        """The keys that fit, from left to right."""
         self._arrange()
         return [one for _, _, one in self._places]
 
@@ -234,7 +235,7 @@ class KeyBar(LooksWidget, can_focus=False):
         room = width - _cells(last)
         keys = _fitting(self._keys, room)
         if last and len(keys) < len(self._keys) and last[-1].key == self._palette:
-            room += last.pop().width  # it can be had by its key; others are told first
+            room += last.pop().width  # its key still works; others are shown first
             keys = _fitting(self._keys, room)
         missing = len(self._keys) - len(keys)
         if missing:
@@ -254,7 +255,7 @@ class KeyBar(LooksWidget, can_focus=False):
         line: list[Segment] = []
         used = 0
         for begin, end, one in self._places:
-            if begin > used:  # between the keys and what always stands at the right
+            if begin > used:  # between the keys and those always at the right
                 gap = begin - used
                 line.append(
                     Segment((_MORE if missing and gap >= len(_MORE) else "").ljust(gap), self.look("word"))
@@ -298,7 +299,7 @@ class KeyBar(LooksWidget, can_focus=False):
 
 
 def _one_of_each_action(active: Iterable[ActiveBinding], palette: str) -> Iterable[ActiveBinding]:
-    """The keys of an action have one word; of `q` and `ctrl+q` the one that is pressed alone is told."""
+    """The keys of an action have one word; of `q` and `ctrl+q` the one without a modifier is shown."""
     found: dict[tuple[int, str], ActiveBinding] = {}
     for one in active:
         if one.binding.show or one.binding.key == palette:
@@ -330,7 +331,7 @@ class VerdictBar(Static):
         super().__init__(id="verdict", markup=False)
 
     def say(self, level: str, sentence: str, facts: str, alarm: str = "") -> None:
-        """`alarm` is for what needs attention now: text that is held back, a view that is paused."""
+        """`alarm` is for things that need attention now: held-back text, a paused view."""
         first = content(f"{sign_of(level)} {sentence}").stylize(_COLOURS.get(level, "$text"))
         first = first.stylize("bold")
         second = content(facts).stylize("$text-muted")
@@ -355,7 +356,7 @@ class Signs:
 
 
 class PositionBar(LooksWidget):
-    """Every cell of the bar is a share of the steps. A click goes there: to the sign, where one stands."""
+    """Every cell of the bar is a share of the steps. A click goes there: to the sign, if there is one."""
 
     PREFIX = "position"
     LOOKS = frozenset({"words", "alarm", "line", "done", "here", "error", "warning", "call", "mark", "info"})
@@ -369,7 +370,7 @@ class PositionBar(LooksWidget):
     def __init__(self) -> None:
         super().__init__(id="position")
         self.tooltip = "● a call, ✖ ▲ · findings, ◆ a mark: click to go there"
-        self.place = ""  # what is said in any case
+        self.place = ""  # what is always shown
         self.words = ""
         self.alarm = ""
         self.step = -1
@@ -379,7 +380,7 @@ class PositionBar(LooksWidget):
     def tell(
         self, place: str, words: str, alarm: str, step: int, steps: int, signs: tuple[Signs, ...]
     ) -> None:
-        """`words` are all that is to be said about the place."""
+        """`words` are everything to show about the place."""
         self.place, self.words, self.alarm = place, words, alarm
         self.step, self.steps, self.signs = step, steps, signs
         self.refresh()
@@ -422,7 +423,7 @@ class PositionBar(LooksWidget):
             self.post_message(self.Chosen(self.step_at(offset.x)))
 
     def step_at(self, x: int) -> int:
-        """The step that a click on a cell means: a sign, where one stands there, else the cell's first."""
+        """The step that a click on a cell means: a sign, if there is one, else the cell's first."""
         first, end = self._share(x, self.size.width)
         found = (signs.within(first, end) for signs in self.signs)
         step = next((step for step in found if step is not None), first)

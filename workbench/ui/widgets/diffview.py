@@ -15,14 +15,14 @@ Kind: TypeAlias = Literal["same", "changed", "removed", "added", "folded"]
 _SIDE_BY_SIDE = 110  # cells from which there is room for two columns
 _ROWS = 4  # of one line, before it is cut; opened it shows all
 _CONTEXT = 3
-# Comparing costs lines times lines; where that is more, all lines are shown as removed and added.
+# Comparing costs lines times lines; beyond this, all lines are shown as removed and added.
 _MOST = 4_000_000
 _LONGEST = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A line of each side; None where there is none. Of a folded one `count` lines are not shown."""
+    """A line of each side; None if that side has none. A fold hides `count` lines."""
 
     kind: Kind
     left: str | None
@@ -52,7 +52,7 @@ def _compared(left: Sequence[str], right: Sequence[str]) -> Iterator[Pair]:
         if code == "equal":
             yield from (Pair("same", line, line) for line in left[a:b])
         else:
-            # Lines of a text that was replaced have nothing to do with each other unless they are alike.
+            # Lines of a replaced text are unrelated unless they are similar.
             yield from _replaced(left[a:b], right[c:d])
 
 
@@ -78,7 +78,7 @@ def _middle(one: str, other: str) -> tuple[int, int]:
 
 
 def folded(found: Sequence[Pair]) -> list[Pair]:
-    """Only what differs, with a few lines around it."""
+    """Only the differences, with a few lines around them."""
     near: set[int] = set()
     for at, pair in enumerate(found):
         if pair.kind != "same":
@@ -217,7 +217,7 @@ class Difference(Document):
         return shown[0] if pair.kind == "same" else "  ".join(shown)
 
     def whole(self) -> str:
-        """As a patch would say it."""
+        """As a patch."""
         lines = []
         for pair in self.pairs:
             if pair.kind == "folded":

@@ -1,5 +1,5 @@
-"""Documents: text laid out as rows of a given width, little by little, so that a huge one holds nothing
-up; facts under headings, and several documents below each other.
+"""Documents: text laid out as rows of a given width, little by little, so that a huge one does not block;
+facts under headings, and several documents below each other.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MARKUP = re.compile(r"</?[^\s<>]{1,80}>|<\|[^|<>]{1,80}\|>|\{[{%#].*?[#%}]\}")
 class Document:
     """Rows to be drawn. Subclasses lay them out in `_rows`, which pauses (yields) as often as it can."""
 
-    ABOVE: ClassVar[int] = 3  # the row that it is about stands after one part in so many of the height
+    ABOVE: ClassVar[int] = 3  # its main row is drawn at height // ABOVE
 
     def __init__(self) -> None:
         self.complete = False  # all of it is laid out
@@ -40,14 +40,14 @@ class Document:
         return True
 
     def advance(self, seconds: float) -> bool:
-        """Lay out more for about so long; True while there is more to do."""
+        """Lay out more for about this long; True while there is more to do."""
         until = time.perf_counter() + seconds
         self.complete = not any(time.perf_counter() >= until for _ in self._work)
         return not self.complete
 
     @property
     def goal(self) -> int | None:
-        """The row to begin with; None as long as it is not laid out."""
+        """The row to begin with; None until it is laid out."""
         return 0
 
     def __len__(self) -> int:
@@ -233,7 +233,7 @@ class Stack(Document):
 
 
 _LABEL = 12
-# What is longer is shown elsewhere, as JSON or as bytes.
+# Longer texts are shown elsewhere, as JSON or as bytes.
 _LONGEST = 4000
 
 
@@ -258,7 +258,7 @@ class FactSheet(Sheet):
         return self
 
     def fact(self, label: str, value: object, look: str = "plain") -> FactSheet:
-        """Nothing is said of what is None."""
+        """None is left out."""
         if value is not None:
             self.facts.append(Fact(label, str(value) or "(empty)", look))
         return self
@@ -280,7 +280,7 @@ class FactSheet(Sheet):
 
     def _labelled(self, fact: Fact, width: int) -> Iterator[Pieces]:
         column = min(_LABEL, width // 3)
-        # A long label has the line for itself.
+        # A long label has its own line.
         if len(fact.label) >= column:
             yield [(fact.label, "dim")]
         for number, line in enumerate(_lines(fact.text, width - column)):

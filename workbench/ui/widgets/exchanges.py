@@ -1,5 +1,5 @@
 """The list of exchanges, the newest first, each with what was asked, what it called and its verdict; and the
-catalogue that fills it with those that a filter lets through. Requests beside the conversation are folded.
+catalogue that fills it with those that a filter lets through. Side requests are folded.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from workbench.ui.widgets.exchangetable import (
 from workbench.ui.widgets.rowpane import GroupedPane, RowPane
 
 _INDENT = 2  # cells before what is opened
-_ROOM = 7  # lines of the list, from which on the selected row is opened
+_ROOM = 7  # lines of the list; only with more of them is the selected row opened
 
 
 @dataclass(frozen=True, slots=True)
 class Older:
-    """The last line, where there are more exchanges than are listed."""
+    """The last line, if there are more exchanges than are listed."""
 
     count: int
 
@@ -63,7 +63,7 @@ class ExchangeList(GroupedPane):
         Binding("O", "turn_order", "Turn order", id="list.turn", show=False,
                 tooltip="Sort the list the other way round"),
         Binding("m", "do('mark')", "Mark", id="list.mark",
-                tooltip="Mark this exchange, or not: a marked one is never thrown away"),
+                tooltip="Mark this exchange, or not: a marked one is never deleted"),
         Binding("M", "do('note')", "Note", id="list.note", show=False,
                 tooltip="Write a note about this exchange; it is kept with it"),
         Binding("c", "do('compare')", "Choose", id="list.compare", show=False,
@@ -76,17 +76,18 @@ class ExchangeList(GroupedPane):
 
     @dataclass
     class Replaced(Message):
-        """Another exchange is selected because the one before is not listed any more; nobody has moved."""
+        """Another exchange is selected because the previous one is not listed any more; the user has not
+        moved."""
 
     @dataclass
     class Sorted(Message):
-        """The list is to be sorted otherwise."""
+        """The user wants another order of the list."""
 
         order: Order
 
     @dataclass
     class Wanted(Message):
-        """Something is to be done with the selected exchange."""
+        """The user wants to do something with the selected exchange."""
 
         deed: Deed
         row: Row
@@ -96,13 +97,13 @@ class ExchangeList(GroupedPane):
         self.border_title = self.NAME
         self.entries: list[Entry] = []
         self.order = Order()
-        self.watched = False  # the newest exchange is followed, nobody moves here
+        self.watched = False  # the newest exchange is followed, the user does not move here
         self.note = ""  # of the selected exchange
         self.compared: list[str] = []  # the tapes of those that are to be compared, the left one first
         self.follow = False
         self._met = 0.0  # when the newest exchange began that was there when the user last moved here
-        self._table: tuple[int, Order, Table] | None = None  # for which width and order it is
-        self._before: tuple[int, Table] | None = None  # the one that was there with fewer exchanges
+        self._table: tuple[int, Order, Table] | None = None  # with the width and order it was made for
+        self._before: tuple[int, Table] | None = None  # the previous one, with fewer exchanges
 
     # -- what is listed
 
@@ -151,7 +152,7 @@ class ExchangeList(GroupedPane):
         return at >= 0
 
     def follow_to(self, path: str) -> bool:
-        """Select an exchange because it is the one that is followed: nobody has moved."""
+        """Select an exchange because it is the one that is followed: the user has not moved."""
         at = self._place(path)
         if at >= 0:
             self._meet()
@@ -219,7 +220,7 @@ class ExchangeList(GroupedPane):
         return known[2]
 
     def name_list(self, name: str) -> None:
-        """What is listed. Another list has other columns."""
+        """The name of the list. Another list has other columns."""
         if name != str(self.border_title):
             self.border_title = content(name)
             self._table = self._before = None
@@ -237,7 +238,7 @@ class ExchangeList(GroupedPane):
         return self.line(pieces, width)
 
     def opened(self, row: int, width: int, most: int) -> list[Strip]:
-        """What the columns have no room for; a list that is small, or only watched, needs its rows more."""
+        """What does not fit the columns; a small or merely watched list needs the space for its rows."""
         entry = self.entries[row]
         if not isinstance(entry, Judged) or self.room < _ROOM or self.watched or not self.has_focus:
             return []
@@ -290,11 +291,11 @@ class Catalogue:
         self._judged: dict[str, Judged] = {}
         self.order = Order()
         self.listed: list[Judged] = []  # the newest first, whatever the order of the list
-        self.folded = 0  # requests beside the conversations that are not listed
+        self.folded = 0  # side requests that are not listed
         self.rows: list[Row] = []  # the newest, whatever the filter
         self.unfilled = False  # rows of an older version lack columns
-        self.older = 0  # so many are not among them
-        self.fitting = 0  # so many of them the filter lets through
+        self.older = 0  # number of exchanges that are not in `rows`
+        self.fitting = 0  # number of rows that pass the filter
         self.undecided: list[Row] = []
 
     def filter_by(self, text: str) -> None:
@@ -358,7 +359,7 @@ class Catalogue:
 
     @property
     def said(self) -> str:
-        """How many exchanges the filter lets through, and how many tapes it has still to look into; what is
+        """How many exchanges pass the filter, how many tapes still have to be searched, and what is
         folded."""
         folded = f"+{self.folded} side" if self.folded else ""
         if self._filter is None:
@@ -375,11 +376,11 @@ class Catalogue:
             return answer
         size, known = self._decided.get(entry.row.path, (-1, False))
         if size != entry.row.size:
-            self.undecided.append(entry.row)  # it has grown; until it is read again the old answer counts
+            self.undecided.append(entry.row)  # it has grown; until it is read again the old result counts
         return known
 
     def decide(self, row: Row, tail: Tail) -> None:
-        """Note whether the filter lets the exchange of a tape through that has been read."""
+        """Note whether the exchange of a tape that has been read passes the filter."""
         fits = self._filter is not None and tail.player is not None and self._filter.matches_tape(tail.player)
         self._decided[row.path] = row.size, fits
         self._version = -1

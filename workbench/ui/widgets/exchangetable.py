@@ -1,5 +1,5 @@
-"""What the list says of an exchange: columns that stand below each other, as many as there is room for, none
-of them empty; and by which of them the list is sorted.
+"""What the list shows of an exchange: columns, as many as fit, none of them empty; and by which of them the
+list is sorted.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from workbench.text import visible_line
 from workbench.ui.display import Pieces, look_of, sign_of
 
 _GAP = 2
-_MEASURED = 300  # rows that decide how wide a column is: those that a person sees first
+_MEASURED = 300  # rows that decide how wide a column is: those that the user sees first
 _LONGEST = 400  # characters of a cell that are looked at
 _SESSION = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """An exchange and what is to be said of it."""
+    """An exchange and its verdict."""
 
     row: Row
     verdict: Verdict
@@ -45,7 +45,7 @@ class Judged:
 
 
 def judged(row: Row) -> Judged:
-    """What the index alone can say of an exchange."""
+    """The verdict on an exchange from the index alone."""
     findings = tuple(row.findings.items())
     return Judged(
         row,
@@ -75,7 +75,7 @@ def _verdict(
     lost: int,
     problem: str | None,
 ) -> Verdict:
-    """Of thousands of exchanges most went like others."""
+    """Cached: most of thousands of exchanges went like others."""
     return verdict(Facts(state, status, calls, dict(findings), error, kind, dialect, lost, problem))
 
 
@@ -84,7 +84,8 @@ Cell = Callable[[Judged], str]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`least` cells are needed to be of use, more than `most` are never taken. `key` is what rows are sorted
+    """A column with fewer than `least` cells is useless; more than `most` are never taken. `key` is what rows
+    are sorted
     by, where it is not the text; None is sorted last. `first_down`: the largest first."""
 
     name: str
@@ -137,7 +138,7 @@ def _all_tokens(entry: Judged) -> int | None:
 
 
 def _tools(entry: Judged) -> str:
-    """The tools by name, a name that is called again with how often."""
+    """The tools by name; repeated names with a count."""
     counts: dict[str, int] = {}
     for name in entry.row.tools:
         counts[name] = counts.get(name, 0) + 1
@@ -159,7 +160,7 @@ TIME = Column(
     "time", lambda entry: _moment(entry.row.started, dates=True), 8, 15, "dim",
     key=lambda entry: entry.row.started, first_down=True,
 )  # fmt: skip
-# As they stand from left to right.
+# In their order from left to right.
 COLUMNS: Sequence[Column] = (
     TIME,
     Column("session", lambda entry: short_session(entry.row.session or ""), _SESSION, _SESSION, "dim",
@@ -175,11 +176,11 @@ COLUMNS: Sequence[Column] = (
     Column("dialect", lambda entry: f"{api_of(entry.row)}{entry.row.dialect or ''}", 11, 24, "dim"),
 )  # fmt: skip
 BY_NAME: Mapping[str, Column] = {column.name: column for column in COLUMNS}
-# Which go first where there is no room for all; then those that are read get narrower; then these go, too.
+# Columns left out first if not all fit; then the text columns get narrower; then these are left out, too.
 _SPARE = ("dialect", "model", "tokens", "status", "session", "took")
 _NARROW = {"asked with": 16, "verdict": 22, "calls": 7}
 _LAST = ("calls", "asked with")
-# Which get the room that is left, in this order of need.
+# Columns that get the remaining space, in this order.
 _ELASTIC = ("verdict", "asked with", "calls", "model", "dialect")
 
 
@@ -217,13 +218,13 @@ def _first(pair: tuple[Any, Judged]) -> Any:
 
 
 def order_by(name: str, before: Order) -> Order:
-    """The same column again turns the order round."""
+    """The same column again reverses the order."""
     return before.turned() if before.name == name else Order(name, BY_NAME[name].first_down)
 
 
 class Table:
     """Which columns are shown and how wide they are, for these exchanges and this width. `before` is the
-    table that stood there with fewer exchanges: its columns do not get narrower, so that nothing jumps."""
+    previous table, with fewer exchanges: its columns do not get narrower, so that nothing jumps."""
 
     def __init__(
         self, entries: Sequence[Judged], width: int, order: Order, before: Table | None = None
@@ -265,7 +266,7 @@ class Table:
         for name in (*(name for name in widths if name not in _ELASTIC), *_ELASTIC):
             if name in widths:
                 more = max(0, min(left, natural[name] - widths[name]))
-                if name == "verdict" and "asked with" in widths:  # both are read: neither takes all
+                if name == "verdict" and "asked with" in widths:  # neither takes all the space
                     more = min(more, max(0, left * 2 // 5))
                 widths[name] += more
                 left -= more
@@ -320,7 +321,7 @@ class Table:
         return pieces
 
     def hidden(self, entry: Judged) -> list[str]:
-        """What there was no room for."""
+        """The columns that did not fit."""
         return [
             self._text(column, entry)
             for column in COLUMNS
@@ -341,12 +342,12 @@ def _fitted(text: str, width: int, right: bool) -> str:
 
 
 def is_side(row: Row) -> bool:
-    """A request beside the conversation: a title, an embedding."""
+    """A side request: a title, an embedding."""
     return row.kind == "relay" or row.offered == 0 or "nothing-offered" in row.findings
 
 
 def without_side(entries: Iterable[Judged]) -> list[Judged]:
-    """Without requests beside the conversations; where a session has nothing else, they are what it has."""
+    """Without side requests; a session that has nothing else keeps them."""
     every = list(entries)
     talks = {entry.row.session for entry in every if not is_side(entry.row)}
     return [entry for entry in every if not is_side(entry.row) or entry.row.session not in talks]

@@ -25,13 +25,13 @@ from workbench.ui.widgets.tapepane import TapePane
 
 _FRAME = 1 / 20
 _FEW = 5  # reads with which an answer begins, before there can be text
-LOADING_FRAMES = 4  # of which one is drawn while a long tape is read
+LOADING_FRAMES = 4  # one of these is drawn while a long tape is read
 
 
 class ExchangeView(Vertical):
     """Draws a tape while it is read."""
 
-    names_source: ClassVar[bool] = False  # where no list says what is open
+    names_source: ClassVar[bool] = False  # whether it must name its tape, as no list does
 
     def __init__(self, tape: OpenTape) -> None:
         super().__init__(id="exchange")
@@ -92,11 +92,11 @@ class ExchangeView(Vertical):
         self.arrangement.check()
         if source is None or (tape.busy and self._frames % LOADING_FRAMES):
             return
-        if source.behind and self._drawn:
-            self.tell()  # how far it is; its rows are drawn once they are all there
+        if source.has_more and self._drawn:
+            self.tell()  # its progress; its rows are drawn once they are all there
             self.arrangement.catch_up()
             return
-        if not source.behind:
+        if not source.has_more:
             tape.read_on()
             self._keep_loading()
         if self._drawn != tape.progress:
@@ -104,7 +104,7 @@ class ExchangeView(Vertical):
             self._show()
             self.tell()
         elif tape.growing and self.screen.is_current:
-            self.tell()  # a clock may run; what lies over this would be drawn anew with each of its ticks
+            self.tell()  # a clock may run; anything above this would be redrawn with each tick
 
     def _show(self) -> None:
         """The rows that have come."""
@@ -121,7 +121,7 @@ class ExchangeView(Vertical):
                 pane.highlight(Highlight())
 
     def _share_width(self) -> None:
-        """A parser that has nothing to do leaves its room to the others."""
+        """An idle parser's pane leaves its space to the others."""
         player = self.player
         if player is not None and player.reads > _FEW:
             self.set_class(not player.rows_of_transitions, "-passed-on")
@@ -159,7 +159,7 @@ class ExchangeView(Vertical):
         facts = " · ".join(numbers_of(player, self.tape.idle if self.tape.growing else 0.0))
         if self.names_source:
             facts = f"{source.name} · {facts}"
-        if source.behind:
+        if source.has_more:
             facts = f"loading {100 * source.done // max(1, source.size)} % · {facts}"
         if source.problem is not None:
             facts = f"{source.problem} · {facts}"
@@ -194,7 +194,7 @@ class ExchangeView(Vertical):
         event.stop()
         if event.what == "align":
             aligned = arrangement.align()
-            self.notify("cause beside effect" if aligned else "each pane scrolls by itself", timeout=2)
+            self.notify("cause beside effect" if aligned else "each pane scrolls on its own", timeout=2)
         elif event.what == "all":
             folds = arrangement.fold_all()
             said = "long runs of prose and data are folded" if folds else "nothing is folded"

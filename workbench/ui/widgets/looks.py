@@ -17,7 +17,8 @@ class LooksWidget(Widget):
 
     Textual's component classes are meant for this. But whenever a class or the focus of a widget changes,
     each of them is compared with every rule of the style sheet: for the panes of one screen that was a third
-    of the time until it was shown. Here it is done for what is drawn, once for a style sheet and a theme.
+    of the time until it was shown. Here it is done only for looks that are drawn, once per style sheet and
+    theme.
     """
 
     PREFIX: ClassVar[str]
@@ -28,7 +29,7 @@ class LooksWidget(Widget):
     _looks_from: Sequence[object] | None = None  # the rules of the style sheet that they were made from
 
     def look(self, name: str) -> Style:
-        """Asked for so often that the answer is kept."""
+        """Needed so often that it is cached."""
         rules = self.app.stylesheet.rules
         if rules is not self._looks_from:
             self._looks, self._looks_from = {}, rules

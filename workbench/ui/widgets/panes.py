@@ -24,7 +24,7 @@ from workbench.text import counted
 from workbench.ui.display import Pieces, look_of, sign_of
 from workbench.ui.widgets.tapepane import TapePane, joined_text
 
-# Every tag holds something back for a moment. From this on it matters.
+# Every tag holds something back for a moment. Above these limits it matters.
 _LONG, _MANY = 2.0, 500  # seconds, characters
 _PREVIEW = 200  # characters of what is folded
 _SEARCHED = 2_000  # lines of a read in which a match is looked for
@@ -48,7 +48,7 @@ def alarm(player: Player, paused_at: int | None, running: bool = True, idle: flo
 
 
 def matters(characters: int, seconds: float) -> bool:
-    """Whether somebody who waits for the answer would notice that so much is held back for so long."""
+    """Whether a user would notice that this much is held back for this long."""
     return seconds >= _LONG or characters >= _MANY
 
 
@@ -63,7 +63,7 @@ _SILENT = 1.0  # seconds without a read
 
 
 class UpstreamPane(TapePane):
-    """A read takes one line, its framing shortened; the selected one is there in full, with `x` all are."""
+    """A read takes one line, its framing shortened; the selected one is shown in full, with `x` all are."""
 
     PANE = Pane.UPSTREAM
     NAME = "Upstream"
@@ -103,7 +103,7 @@ class UpstreamPane(TapePane):
         return self.player.event(self.scroll.alignment.events[line]) or self.item(row)
 
     def line_of(self, alignment: Alignment, row: int) -> int:
-        """While there is a search, the first event of a read that has what is searched for."""
+        """During a search, the first event of a read that matches."""
         first = super().line_of(alignment, row)
         if self.player is None or self.pattern is None or alignment.events[first] == EMPTY:
             return first
@@ -156,7 +156,7 @@ class UpstreamPane(TapePane):
         return [(text, look or its) for text, its in pieces]
 
     def details_on(self, line: int, item: Item, cut: bool) -> Pieces:
-        """All of the bytes, where somebody looks at them."""
+        """All of the bytes, where they are shown."""
         if not self.has_focus:
             return []
         parts = self._parts_on(line, item)
@@ -165,7 +165,7 @@ class UpstreamPane(TapePane):
         return [piece for part in parts for piece in self._marked(part)]
 
     def _parts_on(self, line: int, item: Item) -> list[ReadPart] | None:
-        """Of the event that stands there; None: the whole read does."""
+        """The parts of the event on this line; None: the whole read is there."""
         alignment = self.scroll.alignment
         assert alignment is not None
         if alignment.events[line] == EMPTY:
@@ -174,7 +174,7 @@ class UpstreamPane(TapePane):
         return event_parts(item, start, end) if isinstance(item, Event) else [ReadPart(start, end, False)]
 
     def _is_waiting(self, line: int) -> bool:
-        """In a replay: it has come, but the parser has not got there yet."""
+        """In a replay: it has come, but the parser has not reached it yet."""
         player, alignment, step = self.player, self.scroll.alignment, self.step
         if step is None or step < 0 or player is None or alignment is None:
             return False
@@ -237,11 +237,11 @@ class UpstreamPane(TapePane):
         return next((call for call in calls if call is not None), None)
 
     def _short(self, part: ReadPart) -> Pieces:
-        """Framing that stands around what is said takes one cell."""
+        """Framing around content takes one cell."""
         return self._marked(part) if part.says else [("…", "dim")]
 
     def _marked(self, part: ReadPart) -> Pieces:
-        """With the very characters marked that the selected row comes from."""
+        """With exactly those characters marked that the selected row comes from."""
         assert self.player is not None
         look = "bright" if part.says else "dim"
         data = self.player.data
@@ -348,7 +348,7 @@ class ClientPane(TapePane):
         return [self.call_bar(item.call if isinstance(item, Delta) else None), self.clock(item)]
 
     def head_on(self, line: int, item: Item) -> Pieces:
-        """Where what it comes from stands beside it, the time is said there."""
+        """If its cause is beside it, the time is shown there."""
         if self.scroll.shared and isinstance(item, Delta):
             return self.head(item)[:1]
         return self.head(item)
@@ -413,7 +413,7 @@ class ClientPane(TapePane):
         ]
 
     def _silence(self, t: float) -> str:
-        """What upstream did when the client got nothing but a comment."""
+        """What upstream did while the client got only comments."""
         assert self.player is not None
         before = bisect_right(self.player.times, t)
         silent = t - (self.player.times[before - 1] if before else 0.0)

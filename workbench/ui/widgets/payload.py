@@ -17,7 +17,7 @@ from workbench.ui.widgets.document import Document, Source, cuts
 # JSON at all (`[DONE]`, half an object) has to be shown as well.
 _TOKEN = re.compile(r'\s+|[{}\[\],:]|"(?:[^"\\]++|\\.)*+"?|[^\s{}\[\],:"]++', re.DOTALL)
 _STEP = 2
-# Deeper than this only the number grows, or there would be no room for what is said.
+# Beyond this depth only the number grows, or there would be no space for the text.
 _DEEPEST = 16
 _NUMBER = re.compile(r"-?\d")
 
@@ -60,7 +60,7 @@ class JsonText(Source):
         pieces: Pieces = [(indent + (f"{depth} " if depth > _DEEPEST else ""), "dim")]
         first = row
         while first and self._inside[first]:
-            # Only a long string goes on for so many rows, so its beginning need not be looked for.
+            # Only a long string takes this many rows, so there is no need to search for its start.
             first -= 1
             if row - first > 50:
                 return pieces + self._with_marks(self.starts[row], self.ends[row], "string")
@@ -91,7 +91,7 @@ class JsonText(Source):
         return max(0, bisect_right(self.starts, first) - 1) if known else None
 
     def _with_marks(self, start: int, end: int, look: str) -> Pieces:
-        """A range in its look, but for what is marked in it."""
+        """A range in its look, except for the marked parts."""
         pieces: Pieces = []
         at = start
         for begin, stop in self.marks:
@@ -106,7 +106,7 @@ class JsonText(Source):
         return pretty(self.source)
 
     def matches(self, pattern: re.Pattern[str]) -> list[int]:
-        """A row has blanks that the source has not."""
+        """A row has blanks that the source does not have."""
         shown = [row for row in range(len(self)) if pattern.search(self.text(row))]
         return sorted({*super().matches(pattern), *shown})
 
@@ -181,7 +181,7 @@ _SHOWN = bytes(byte if 0x20 <= byte < 0x7F else 0xB7 for byte in range(256))  # 
 class HexDump(Document):
     """`base` is the place of the first byte in the stream; `marks` are places there, too.
 
-    A marked byte stands in brackets, for those who see no colours.
+    A marked byte is in brackets, for users who cannot see colours.
     """
 
     def __init__(self, data: bytes, base: int = 0, marks: Ranges = ()) -> None:

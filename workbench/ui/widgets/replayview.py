@@ -25,7 +25,7 @@ from workbench.ui.widgets.rowpane import RowPane
 from workbench.ui.widgets.tapepane import TapePane
 
 _LABEL = 11  # cells
-_MOST = 2_000  # lines of one text: what came before them can be seen by stepping back
+_MOST = 2_000  # lines of one text: earlier ones can be seen by stepping back
 
 Row: TypeAlias = tuple[str, str, str]  # label, text, look
 
@@ -114,7 +114,7 @@ def _lines(label: str, text: str, look: str) -> list[Row]:
 
 
 class ReplayView(ExchangeView):
-    """Draws the tape of a model at the step at which its cursor stands."""
+    """Draws the tape of a model at the step of its cursor."""
 
     names_source = True
 
@@ -192,7 +192,7 @@ class ReplayView(ExchangeView):
             pane.stand(step, self._row_of(player, pane, where, row))
 
     def _row_of(self, player: Player, pane: TapePane, where: Pane | None, row: int) -> int | None:
-        """The row of a pane that belongs to the one that just came; what it leads to is still to come."""
+        """The row of a pane that belongs to the one that just came; its effects are still to come."""
         if where is None or pane.PANE is where:
             return None
         if pane.PANE is Pane.UPSTREAM or where is Pane.CLIENT:
@@ -228,10 +228,10 @@ class ReplayView(ExchangeView):
     # -- what is said
 
     def _alarm(self, player: Player) -> str:
-        return ""  # what is held back is said of the step, below
+        return ""  # held-back text is shown with the step, below
 
     def _tell_nothing(self) -> None:
-        """What was open before is gone, and of the next one nothing may be known yet."""
+        """The previous tape is closed, and nothing may be known of the next one yet."""
         self.position.tell("", "", "", -1, 0, ())
         self.message.clear()
         for pane in self.panes:
@@ -286,13 +286,13 @@ class ReplayView(ExchangeView):
             yield held
 
     def _alarms(self, player: Player) -> str:
-        """What must not be overlooked: that this is not the tape itself, what is held, why we are here."""
+        """What must not be overlooked: that this is a variant, what is held, why we are here."""
         held, noticed = self._held(player)
         parts = (self.model.variant, held if noticed else "", self.model.reason)
         return " · ".join(part for part in parts if part)
 
     def _held(self, player: Player) -> tuple[str, bool]:
-        """What is held back at the step, and whether somebody who waits would notice."""
+        """What is held back at the step, and whether a user would notice."""
         held = player.held_at(self.model.step)
         if held is None:
             return "", False

@@ -1,4 +1,4 @@
-"""A list of rows that may be endless: it draws what can be seen and knows nothing of the rest; in groups."""
+"""A list of rows that may be endless: it draws the visible rows and knows nothing of the rest; in groups."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BACKED = {"cursor", "cursor-idle", "related", "mark", "found"}  # looks with a 
 
 
 class RowPane(LooksWidget, can_focus=True):
-    """One row is one line, but for the selected one, which may open below itself.
+    """One row is one line, except for the selected one, which may open below itself.
 
     It has neither a `virtual_size`, which lays out the whole screen again whenever it is set, nor children,
     which cost memory. So a hundred thousand rows are as cheap as ten.
@@ -93,11 +93,11 @@ class RowPane(LooksWidget, can_focus=True):
         super().__init__(id=id, classes=classes)
         self.top = 0
         self.seen = 0  # rows there were when following stopped
-        self.empty = ""  # what is said where there are no rows
+        self.empty = ""  # shown if there are no rows
         self.pattern: re.Pattern[str] | None = None  # what is searched for: it stands out wherever it is seen
-        self._below: tuple[str, ...] = ()  # what the lower border says, beside the place in a search
+        self._below: tuple[str, ...] = ()  # what the lower border says, besides the place in a search
         self._found = ""
-        self._known = 0  # rows there were when it was last looked for more
+        self._known = 0  # number of rows at the last check
         self._layout_of: list[tuple[int, int]] = []  # for each line of the screen: row, and line within it
         self._open: list[Strip] = []  # the selected row, opened
 
@@ -111,7 +111,7 @@ class RowPane(LooksWidget, can_focus=True):
         """One row as one line."""
         raise NotImplementedError
 
-    # A pane may fold rows, or leave lines empty. Its lines then are others than its rows.
+    # A pane may fold rows, or leave lines empty. Then its lines are not its rows.
 
     def extent(self) -> int:
         """How many lines there are now."""
@@ -126,14 +126,14 @@ class RowPane(LooksWidget, can_focus=True):
         return line == self.selected_line
 
     def go_to_line(self, line: int) -> None:
-        """Select what stands on a line."""
+        """Select what is on a line."""
         self.go(line)
 
     def draw_line(self, line: int, width: int) -> Strip:
         return self.draw(line, width)
 
     def open_line(self, line: int, width: int, most: int) -> list[Strip]:
-        """What is shown below a line while it is selected."""
+        """The lines shown below a line while it is selected."""
         return self.opened(line, width, most)
 
     def opened(self, row: int, width: int, most: int) -> list[Strip]:
@@ -148,7 +148,7 @@ class RowPane(LooksWidget, can_focus=True):
         """A click on a line above the rows."""
 
     def lead(self, row: int) -> int:
-        """How many rows above this one are to be seen along with it."""
+        """How many rows above this one must be visible with it."""
         return 0
 
     def text(self, row: int) -> str:
@@ -169,7 +169,7 @@ class RowPane(LooksWidget, can_focus=True):
 
     @property
     def shows(self) -> object:
-        """What the rows are of. While it is the same object, rows are only added."""
+        """The object whose rows these are. While it is the same object, rows are only added."""
         return self
 
     def joined(self, pattern: re.Pattern[str]) -> Iterator[tuple[int, int] | None]:
@@ -184,7 +184,7 @@ class RowPane(LooksWidget, can_focus=True):
         self.border_subtitle = content(" · ".join(part for part in (self._found, *parts) if part))
 
     def say_found(self, place: str) -> None:
-        """Where one is among the matches of a search; empty when there is no search."""
+        """The position among the matches of a search; empty when there is no search."""
         self._found = place
         self.say_below(*self._below)
 
@@ -195,7 +195,7 @@ class RowPane(LooksWidget, can_focus=True):
         return strip_of(self._styled(pieces), width, self.look("plain"))
 
     def lines(self, pieces: Pieces, width: int, most: int) -> list[Strip]:
-        """A row as several lines, at most so many."""
+        """A row as several lines, up to a limit."""
         return wrapped(self._styled(pieces), width, most, self.look("plain"))
 
     def _styled(self, pieces: Pieces) -> list[tuple[str, Style]]:
@@ -219,7 +219,7 @@ class RowPane(LooksWidget, can_focus=True):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         if self._open:
-            self.call_next(self.show)  # it was drawn in the colours of the theme before
+            self.call_next(self.show)  # it was drawn in the colours of the previous theme
 
     # -- what is seen
 
@@ -259,7 +259,7 @@ class RowPane(LooksWidget, can_focus=True):
         self._place_lines(place, len(self._open), height, count)
 
     def _place_lines(self, place: int, extra: int, height: int, count: int) -> None:
-        """`extra`: so many lines are shown below the selected one."""
+        """`extra`: the number of lines shown below the selected one."""
         if place >= 0:
             lead = self.lead(place) if height > extra + 1 else 0
             if place - lead < self.top:
@@ -303,12 +303,12 @@ class RowPane(LooksWidget, can_focus=True):
         if not self.is_selected(line):
             return strip
         if self.has_focus:
-            # All of it in one colour: whatever else is in the row was not chosen for this background.
+            # All of it in one colour: the row's other colours were not chosen for this background.
             return Strip(Segment.apply_style(strip, post_style=self.look("cursor")), strip.cell_length)
         return strip.apply_style(self.look("cursor-idle"))
 
     def _bar(self, y: int) -> str:
-        """A scroll bar of our own: where we are, and how much there is."""
+        """Our own scroll bar: the position, and the total."""
         count, height = self.extent(), self.room
         if count <= height:
             return " "
@@ -343,7 +343,7 @@ class RowPane(LooksWidget, can_focus=True):
     # -- moving
 
     def go(self, row: int, *, tell: bool = True) -> None:
-        """Select a row. The last one follows what comes, any other one stands still."""
+        """Select a row. The last one follows new rows, any other one stays."""
         count = self.count()
         if not count:
             return
@@ -357,7 +357,7 @@ class RowPane(LooksWidget, can_focus=True):
             self.seen = self.count()
         self.follow = follow
         if row != self.cursor and self.is_attached and self.text_selection is not None:
-            self.screen.clear_selection()  # what was selected is not there any more
+            self.screen.clear_selection()  # the selected text is not there any more
         self.set_reactive(RowPane.cursor, row)
         self.show()
 
@@ -381,7 +381,7 @@ class RowPane(LooksWidget, can_focus=True):
         self.go(self.count() - 1)
 
     def scroll_rows(self, by: int) -> None:
-        """Look elsewhere; the selected row comes along only as far as it has to."""
+        """Scroll; the selected row moves only as far as it has to."""
         height = self.room
         lines = self.extent() + self.below(self.selected_line)
         top = max(0, min(self.top + by, lines - height))
@@ -397,7 +397,7 @@ class RowPane(LooksWidget, can_focus=True):
         return line
 
     def _end_of(self, line: int, height: int) -> int:
-        """The last line that is to be seen with one that is selected."""
+        """The last line that must be visible with a selected one."""
         below = self.below(line)
         return min(line + below + self._margin(height, below), self.extent() - 1 + below)
 

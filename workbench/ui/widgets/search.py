@@ -1,5 +1,5 @@
-"""A search in a pane: in each row as the screen shows it, and in the texts that its rows make together, for a
-text is cut anywhere on its way. In slices, so that no key waits for it.
+"""A search in a pane: in each row as the screen shows it, and in the texts that its rows form together, since
+a text may be cut anywhere. In slices, so that no key waits for it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BREAKS = {sign: character for character, sign in SIGNS_OF_BREAKS.items()}
 
 
 def pattern_of(wanted: str) -> re.Pattern[str]:
-    """Whatever its case. What cannot be seen is found by what the screen shows in its place: `\\x1b`, `↵`."""
+    """Case-insensitive. Invisible characters are found by what the screen shows instead: `\\x1b`, `↵`."""
     parts, at = [], 0
     for match in _ESCAPE.finditer(wanted):
         parts.append(re.escape(wanted[at : match.start()]))
@@ -45,16 +45,16 @@ class PaneSearch:
         self.wanted = wanted
         self.pattern = pattern_of(wanted)
         self._shows = pane.shows
-        self._looked = 0  # so many rows have been looked at
+        self._looked = 0  # number of rows searched so far
         self._alone: list[int] = []  # rows that have a match of their own
         self._found: list[tuple[int, int]] = []  # first and last row of each match
 
     def is_for(self, pane: RowPane, wanted: str) -> bool:
-        """Whether this is the search for that, in what the pane shows now."""
+        """Whether this is the search for that pattern, in what the pane shows now."""
         return self.pane is pane and self.wanted == wanted and self._shows is pane.shows
 
     async def look(self) -> None:
-        """At all rows there are now."""
+        """Search all rows there are now."""
         async for _ in in_slices(self._work()):
             if self._shows is not self.pane.shows:
                 return
@@ -80,12 +80,12 @@ class PaneSearch:
         return list(dict.fromkeys(first for first, last in self._found if last < count))
 
     def nearest(self, row: int, way: int) -> int | None:
-        """The next one from a row on, or the one before it; around the end. None: there is none."""
+        """The next match from a row on, or the previous one; wraps around. None: there is none."""
         rows = self.rows
         at = bisect_right(rows, row) if way > 0 else bisect_left(rows, row) - 1
         return rows[at % len(rows)] if rows else None
 
     def place(self, row: int) -> str:
-        """Where a row is among them: `“path” 2 of 5 rows`."""
+        """A row's position among the matches: `“path” 2 of 5 rows`."""
         rows = self.rows
         return f"“{self.wanted}” {bisect_right(rows, row)} of {counted(len(rows), 'row')}"

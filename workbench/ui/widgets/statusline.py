@@ -22,9 +22,9 @@ _GAP = "  "
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the line; `short` is what is said where there is no room, empty: nothing. `action` is what a
+    """A part of the line; `short` is shown if there is no space, empty: nothing. `action` is what a
     click does. The lowest `rank` is left out last. `room` and `short_room` are cells that are kept free for
-    what may be said there: otherwise the parts beside it would change whenever it comes and goes."""
+    what may be said there: otherwise the parts beside it would move whenever it comes and goes."""
 
     text: str
     look: str = "plain"
@@ -36,7 +36,8 @@ class Part:
 
 
 class StatusLine(LooksWidget, can_focus=False):
-    """Never wraps, and never ends in the middle of a word: parts become short, then go, the least first."""
+    """Never wraps, and never ends in the middle of a word: parts become short, then disappear, the least
+    important first."""
 
     ALLOW_SELECT = False
     PREFIX = "status"
@@ -123,8 +124,8 @@ def fitted(
 def proxy_parts(
     state: ProxyState | None, upstream: UpstreamState | None, url: str, well: bool
 ) -> tuple[Part, ...]:
-    """What is said of the proxy and of the model server that answers. `url`: where it was started, should
-    nobody be able to ask it."""
+    """What is said of the proxy and of the model server that answers. `url`: where it was started, in case it
+    cannot be asked."""
     if state is None and url:
         return Part("●", "good" if well else "error"), Part(url, "plain", _host(url))
     if state is None:
@@ -157,7 +158,7 @@ def _dialect(upstream: UpstreamState) -> Part:
 
 
 def _policy(upstream: UpstreamState) -> Part:
-    """What it does otherwise than the dialect by itself."""
+    """The switches that differ from the dialect's defaults."""
     said = ", ".join(f"{key}={_value(value)}" for key, value in upstream.policy.items())
     text = said or "policy as the dialect"
     short = counted(len(upstream.policy), "setting") if said else "policy"
@@ -171,5 +172,5 @@ def _value(value: object) -> str:
 
 
 def _host(url: str) -> str:
-    """An address without what is the same for all."""
+    """An address without the parts that all have in common."""
     return url.partition("://")[2].removesuffix("/v1") or url

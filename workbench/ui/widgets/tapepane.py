@@ -28,7 +28,7 @@ _SHARE = 3  # a third of the screen may be taken by the selected row, opened
 
 
 class LineScroll:
-    """The lines of one pane, or of several side by side: which are seen, and which is selected.
+    """The lines of one pane, or of several side by side: which are visible, and which is selected.
 
     Panes that share one scroll as one: the selected line goes through all of them, and is opened in all.
     """
@@ -52,7 +52,7 @@ class LineScroll:
     # -- lines
 
     def show(self, outline: Outline | None) -> None:
-        """Other lines, or the same ones folded in another way."""
+        """Other lines, or the same ones folded differently."""
         self.outline, self._shown, self._key = outline, None, ()
         self.changed()
 
@@ -84,7 +84,7 @@ class LineScroll:
         if step is None:
             return len(alignment)
         counts = [rows.known_at(step) for rows in alignment.player.panes]
-        if not self.shared:  # what others are still to get is nothing to this one
+        if not self.shared:  # rows that other panes still get do not matter here
             counts = [
                 count if pane is self.panes[0].PANE else 0 for pane, count in zip(Pane, counts, strict=True)
             ]
@@ -111,7 +111,7 @@ class LineScroll:
     def hidden(self) -> bool:
         """Whether a filter hides the selected line."""
         place = self.place
-        if place < 0:  # of what was wanted there is nothing at all
+        if place < 0:  # nothing passes the filter
             return self.line >= 0
         entry = self.entry(place)
         return not entry.start <= self.line < entry.end
@@ -138,7 +138,7 @@ class LineScroll:
         self.changed()
 
     def select_entry(self, number: int) -> None:
-        """What stands on a line of the screen. The last one follows what comes."""
+        """Select what is on a line of the screen. The last one follows new rows."""
         shown = self.shown
         if shown is None or not len(shown):
             return
@@ -180,7 +180,7 @@ class TapePane(RowPane):
     """Shows the player's rows up to `step`; None means up to now."""
 
     PANE: ClassVar[Pane]
-    MARGIN = 3  # what comes after the selected row is seen, too
+    MARGIN = 3  # the rows after the selected one are visible, too
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "unfold", "Unfold", id="rows.unfold", show=False,
                 tooltip="Show the rows that are folded here"),
@@ -191,12 +191,12 @@ class TapePane(RowPane):
         Binding("f", "filter", "Filter rows", id="rows.filter",
                 tooltip="Show only some rows: transitions findings markup deltas call:2 -prose -data"),
         Binding("A", "align", "Side by side", id="rows.align", show=False,
-                tooltip="Cause and effect on one line, or each pane scrolls by itself"),
+                tooltip="Cause and effect on one line, or each pane scrolls on its own"),
     ]  # fmt: skip
 
     @dataclass
     class Asked(Message):
-        """The user wants rows to be laid out in another way."""
+        """The user wants another layout of the rows."""
 
         pane: TapePane
         what: str  # "run", "all", "align" or "filter"
@@ -215,7 +215,7 @@ class TapePane(RowPane):
         self._pressed: tuple[int, int | None] | None = (
             None  # where the mouse button went down, and on which line
         )
-        self._common = Highlight()  # what the row that is selected in some pane has in common with others
+        self._common = Highlight()  # what the selected row of any pane has in common with others
         self.border_title = self.NAME
 
     def play(self, player: Player | None, step: int | None = None) -> None:
@@ -235,7 +235,7 @@ class TapePane(RowPane):
         """Mark what belongs to the row that is selected in some pane."""
         if common != self._common:
             self._common = common
-            self.show()  # it is marked in what is opened, too
+            self.show()  # it is marked in the opened row, too
 
     @property
     def common(self) -> Highlight:
@@ -291,7 +291,7 @@ class TapePane(RowPane):
         return super().render_line(y)
 
     def line_at(self, y: int) -> int | None:
-        """What was seen there when the button was pressed: the focus moves then, and more may be opened."""
+        """What was there when the button was pressed: then the focus moves, and more may be opened."""
         pressed, self._pressed = self._pressed, None
         if pressed is not None and pressed[0] == y:
             return pressed[1]
@@ -323,7 +323,7 @@ class TapePane(RowPane):
         if row >= 0:
             alignment.catch_up_to(player.rows(self.PANE).steps[row])
         line = self.line_of(alignment, row) if row >= 0 else -1
-        if self.scroll.shared:  # what comes may be in other panes
+        if self.scroll.shared:  # new rows may be in other panes
             follow = follow and self.scroll.is_last(line)
         self.scroll.select(line, follow=follow)
 
@@ -361,10 +361,10 @@ class TapePane(RowPane):
         return follows
 
     def go_along(self, row: int, follow: bool) -> None:
-        """Select what belongs to the selected row of another pane; that one decides whether to follow.
+        """Select the row linked to the selected row of another pane; that pane decides whether to follow.
 
-        The last row of this pane may belong to a row that is not the last of its own: following from there
-        would tear the two apart.
+        This pane's last row may be linked to a row that is not the other's last: if it followed from there,
+        the panes would drift apart.
         """
         if row < self.count():
             self._select(row, follow)
@@ -410,7 +410,7 @@ class TapePane(RowPane):
         return first < end
 
     def scroll_rows(self, by: int) -> None:
-        """Turning the wheel further at the end means: follow what comes."""
+        """Scrolling further at the end means: follow new rows."""
         top = self.top
         super().scroll_rows(by)
         if by > 0 and self.top == top and self.extent() > self.size.height:
@@ -446,7 +446,7 @@ class TapePane(RowPane):
         self.show()
 
     def _on_focus(self, event: events.Focus) -> None:
-        self.show()  # more is opened of the selected row where somebody looks
+        self.show()  # the selected row shows more while its pane has the focus
 
     def _on_blur(self, event: events.Blur) -> None:
         self.show()
@@ -587,7 +587,7 @@ class TapePane(RowPane):
         """Rows that are folded, as one line."""
         raise NotImplementedError
 
-    # A read with several events has a line for each: what stands there then is a part of the row.
+    # A read with several events has a line for each: then a part of the row is there.
 
     def line_of(self, alignment: Alignment, row: int) -> int:
         return alignment.line_of[self.PANE][row]
@@ -610,7 +610,8 @@ class TapePane(RowPane):
     # -- shared looks
 
     def call_bar(self, call: int | None) -> tuple[str, str]:
-        """Which call a row belongs to: a colour, and its number, counted from 1, for those who see none."""
+        """Which call a row belongs to: a colour, and its number, counted from 1, for users who cannot see
+        it."""
         return ("   ", "plain") if call is None else (f"{call + 1:2}▌", f"call-{call % CALLS}")
 
     def clock(self, item: Item) -> tuple[str, str]:

@@ -20,7 +20,7 @@ _PAUSE = 0.02
 
 
 class TextPane(RowPane):
-    """Rows come from the document; while it is still being laid out there are more every moment."""
+    """Rows come from the document; while it is still being laid out, more are added."""
 
     VARIANT = "-document"
     LOOKS = RowPane.LOOKS | {"heading", "key", "string", "value", "added", "removed", "current"}
@@ -49,16 +49,16 @@ class TextPane(RowPane):
             self.document.fit(self.size.width - 1)
             self._advance()
         else:
-            # Hidden now: what was known about rows is no longer true when it is seen again.
+            # Hidden now: the layout is out of date when it is shown again.
             self.show()
 
     def _advance(self) -> None:
         more = self.document.advance(_SLICE)
         goal = self.document.goal
-        # Without the rows below it, it would stand at the bottom.
+        # Without the rows below it, it would be at the bottom.
         if self._seeking and goal is not None and (not more or self.count() > goal + self.size.height):
             self._seeking = False
-            # What stands above it explains it.
+            # The rows above it explain it.
             self.top = max(0, goal - self.size.height // self.document.ABOVE)
             self.set_reactive(RowPane.cursor, goal)
         if more and self._timer is None:
@@ -79,7 +79,7 @@ class TextPane(RowPane):
         return self._timer is not None
 
     def _on_resize(self, event: events.Resize) -> None:
-        """The cursor stays as far down, as a share of all rows, as it was."""
+        """The cursor keeps its relative position among all rows."""
         share = self.cursor / max(1, self.count())
         if self.size.width > 1 and self.document.fit(self.size.width - 1):
             self._lay_out()
@@ -112,7 +112,7 @@ class TextPane(RowPane):
     # -- searching
 
     def search(self, needle: str) -> bool:
-        """Mark what is found, and go to the first of it from here on; False when there is none."""
+        """Mark the matches, and go to the first one from here on; False if there is none."""
         self.pattern = pattern_of(needle) if needle else None
         self._search_again()
         self.refresh()
@@ -126,7 +126,7 @@ class TextPane(RowPane):
         self.found = self.document.matches(self.pattern) if self.pattern is not None else []
 
     def search_on(self, way: int) -> bool:
-        """To the next match, or the one before; around the end."""
+        """To the next match, or the previous one; wraps around."""
         if not self.found:
             return False
         at = bisect_right(self.found, self.cursor) if way > 0 else bisect_left(self.found, self.cursor) - 1
@@ -135,7 +135,7 @@ class TextPane(RowPane):
 
     @property
     def place(self) -> str:
-        """Where one is among the matches."""
+        """The position among the matches."""
         if self.pattern is None:
             return ""
         if not self.found:

@@ -386,7 +386,7 @@ def test_a_request_for_one_call_is_above_every_policy():
     text = "<read>\n<filePath>a</filePath>\n</read>\n<read>\n<filePath>b\n</read>"
     why = why_of(played(text, ROO, parallel_tool_calls=False), "unclosed-parameter")
     assert why.remedies == ()
-    assert "The request says parallel_tool_calls: false, and no policy is above that." in why.sentences
+    assert "The request says parallel_tool_calls: false, and no policy overrides that." in why.sentences
 
 
 def test_a_finding_that_follows_from_a_lost_call_has_its_remedies():

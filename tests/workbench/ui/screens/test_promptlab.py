@@ -38,7 +38,7 @@ async def test_a_template_is_edited_saved_and_taken_back(
         text = await until_seen(pilot, "line 2")
         assert "- read_file" in text, "the last good prompt stays"
         await pilot.press("escape")
-        await until_seen(pilot, "escape once more drops them")
+        await until_seen(pilot, "press escape again to discard them")
         await pilot.press("f4")
         await until_seen(pilot, "; not saved" if lab.saved != builtin_template("roo-xml") else "as saved")
         lab.editor.load_text("{{ tools[0].name }} it is")

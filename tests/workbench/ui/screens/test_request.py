@@ -254,7 +254,7 @@ def test_mistakes_are_told_while_typing_and_nothing_is_sent():
             await app.press("f2")
             await app.until(lambda: app.sees("✖ line 1, column 1"), "each text keeps its changes")
             await app.press("escape")
-            assert app.sees("changes that were not sent") and isinstance(app.screen, EditScreen)
+            assert app.sees("the changes were not sent") and isinstance(app.screen, EditScreen)
             await app.press("escape")
             assert app.screen is app.view and app.resent == []
 

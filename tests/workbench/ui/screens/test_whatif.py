@@ -118,7 +118,7 @@ async def an_edit_that_is_not_played_is_asked_about(replay: Replayer) -> None:
     assert isinstance(screen, RewriteScreen)
     screen.editor.text = "other"
     await replay.press("escape")
-    assert replay.app.screen is screen and "escape once more" in replay.text
+    assert replay.app.screen is screen and "escape again" in replay.text
     await replay.press("escape")
     await replay.replay()
     assert not replay.screen.model.is_variant
