@@ -9,8 +9,7 @@ where nothing is converted; the comparison; the verdict with its proof. The meas
 the same tape with the records that the proxy keeps, in the same round. An explanation is made for one row at
 a time, when a user presses a key; that of a malformed call tries what would have made it one, and is only
 reported. The list's verdicts are made from the index, of as many exchanges as the tapes have reads. All of it
-in
-processor time. Growth is the cost of a read in the longest tape beside that in the shortest.
+in processor time. Growth is the cost of a read in the longest tape beside that in the shortest.
 """
 
 from __future__ import annotations
@@ -129,7 +128,7 @@ class Checked:
         return seconds(lambda: proof(player, verdict(facts_of_player(player, live=False))))
 
     def explain(self) -> float:
-        """One row of each pane, where nothing went wrong."""
+        """Rows of all panes, where nothing went wrong."""
         player = self.check(self.good)
         rows = [
             (pane, at * len(player.rows(pane)) // (ROWS // 3))
@@ -173,7 +172,7 @@ def write_index(library: Path, count: int) -> None:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Garbage of the previous tape must not be collected meanwhile."""
+    """Garbage of the previous tape is collected before, not meanwhile."""
     gc.collect()
     start = process_time()
     work()

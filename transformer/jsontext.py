@@ -1,8 +1,7 @@
 """JSON that others wrote: orjson reads it first, and what orjson refuses or would round is read again.
 
 Servers and clients send lone surrogates, bytes that are not UTF-8 and integers of any length; code that
-passes
-on what it got must not lose them.
+passes on what it got must not lose them.
 """
 
 from __future__ import annotations

@@ -45,8 +45,7 @@ def grows_evenly(work: Callable[[int], object], size: int, times: int = 16) -> b
     """Whether work of n times the size takes about n times as long, not n squared times.
 
     For the work of regular expressions, which cannot be counted. The work is compared with itself, so a slow
-    machine
-    does not matter; and other work of a busy one does not affect all of the attempts.
+    machine does not matter; and other work of a busy one does not affect all of the attempts.
     """
     return any(_seconds(work, size * times) < times**1.5 * _seconds(work, size) for _ in range(10))
 

@@ -86,8 +86,8 @@ def check_every_split_choices(
     wanted = (expected, {i: r.texts for i, r in expected.items()}, codes(whole), 0)
     joined: dict[bytes, dict[int, Result]] = {out: expected}
     for number, reads in enumerate(every_split(data)):
-        # The proxy's hot path keeps findings only: all cuts go that way, except the one by event, if the
-        # whole had all records.
+        # The proxy's hot path keeps findings only: all cuts go that way, except the one by event, which
+        # keeps all records, as the whole did.
         records = "all" if number == BY_EVENT else "findings"
         out, transformer = transform(dialect, reads, **(kwargs | {"records": records}))
         got = joined.setdefault(out, {}) or results(out)

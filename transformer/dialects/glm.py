@@ -21,8 +21,7 @@ _KEY = name(r"[^<>\n]{1,256}")
 _READING = Reading(verbatim=True, guesses=True)  # the chat template writes no newlines around values
 
 # Under load the model omits some tags and doubles others. Without <arg_value> the value begins on the spot;
-# that it
-# is missing shows only when something else has come.
+# that it is missing shows only when something else has come.
 _UNDECIDED = rf"{GAP}(?:{either('</arg_key>', '<arg_value>').begun})?"
 _LOST = Part(rf"(?:\r?\n)?+(?!{_UNDECIDED}\Z)", begun=_UNDECIDED)
 _IRREGULAR = joined(

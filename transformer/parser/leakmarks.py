@@ -12,9 +12,8 @@ from functools import cached_property
 from typing import Literal, TypeAlias
 
 # What makes a mark more than a tag that is merely mentioned: its shape alone (tokens that nobody types); the
-# name
-# of an offered tool, or a line of its own; the name of an offered tool at the start of a line; and, for a
-# shape that any XML has, its name with one of its own parameters in it.
+# name of an offered tool, or a line of its own; the name of an offered tool at the start of a line; and, for
+# a shape that any XML has, its name with one of its own parameters in it.
 Needs: TypeAlias = Literal["shape", "name or line", "name and line", "name and parameter"]
 
 # Parts of patterns.

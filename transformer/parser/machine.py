@@ -219,8 +219,7 @@ class Dialect:
 
     `read` turns a match of the lexicon into a token and the name in it. It knows the text alone; what a token
     means in its context is for the guards to decide. `holds` says whether the beginning of a token, at
-    `start` of the
-    text and up to its end, may still matter. `states_in_words` completes "the machine is …",
+    `start` of the text and up to its end, may still matter. `states_in_words` completes "the machine is …",
     `tokens_in_words` "it met …", `waits_for` "it waits for …".
     """
 

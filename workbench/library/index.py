@@ -152,8 +152,7 @@ class Index:
 
     def settle(self, own: int, since: float) -> None:
         """Rows of ended processes get no more updates: their tapes were cut off. `own` is our process id,
-        which
-        may have been another's before: in a container every process has the same one."""
+        which may have been another's before: in a container every process has the same one."""
         rows = self._db.execute("SELECT path, pid, updated FROM tapes WHERE state = 'running'").fetchall()
         dead = [(path,) for path, pid, at in rows if not is_alive(pid) or (pid == own and at < since)]
         with _Transaction(self._db):

@@ -1,6 +1,5 @@
 """Retention: the oldest tapes are deleted when they are too old, or when the total is too large; never one
-that
-is marked or whose writer is still running.
+that is marked or whose writer is still running.
 """
 
 from __future__ import annotations

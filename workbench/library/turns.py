@@ -1,8 +1,7 @@
 """The chats that upstreams keep for us: where each conversation goes on. In SQLite, beside the tapes.
 
 A row is one answered turn. It is found by the digest of the conversation up to that answer, so a process that
-knows
-the whole conversation finds it, also after a restart. No text of a conversation is kept here.
+knows the whole conversation finds it, also after a restart. No text of a conversation is kept here.
 """
 
 from __future__ import annotations

@@ -101,8 +101,8 @@ class Reply:
             yield data
 
     async def pump(self, take: Callable[[bytes], bool]) -> None:
-        """Deliver each piece synchronously while possible and `take` returns True; read the rest, and the
-        end, with `read`."""
+        """Deliver each piece synchronously while possible and `take` returns True; `reads` gives the
+        rest, and the end."""
         if not self._peeked and isinstance(self._decoder, Identity):
             await self._answer.pump(take)
 

@@ -2,8 +2,7 @@
 
 Each worker has a listening socket of its own at the same port, among which the system shares out connections.
 This process keeps all of these sockets open. So when a worker is killed, a client that waits to be accepted
-by it
-is accepted by the one that takes its place.
+by it is accepted by the one that takes its place.
 """
 
 from __future__ import annotations

@@ -8,5 +8,5 @@ secret rules  what a credential looks like, and how it is found in text that com
 redaction     masks what is secret in headers, URLs, texts and JSON
 answer mask   the same in the bytes of an answer, over reads and deltas
 tape writer   makes lines of it, in order, for one tape file; `OpenTapes` has those of all running exchanges
-index writer a thread of its own that keeps the index up to date and deletes tapes that are too old
+index writer  a thread of its own that keeps the index up to date and deletes tapes that are too old
 """

@@ -384,8 +384,7 @@ class Redaction:
 
     def value(self, value: Any) -> Any:
         """JSON of any kind. A member is masked because of its name if it is text, or holds texts:
-        `max_tokens` is
-        a number, and the property `token` of a tool a schema."""
+        `max_tokens` is a number, and the property `token` of a tool a schema."""
         if isinstance(value, str):
             return self._string(value)
         if isinstance(value, Mapping):

@@ -32,7 +32,7 @@ from workbench.ui.widgets.exchangetable import (
 from workbench.ui.widgets.rowpane import GroupedPane, RowPane
 
 _INDENT = 2  # cells before what is opened
-_ROOM = 7  # lines of the list; only with more of them is the selected row opened
+_ROOM = 7  # lines of the list; with fewer, the selected row is not opened
 
 
 @dataclass(frozen=True, slots=True)

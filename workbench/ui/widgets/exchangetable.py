@@ -85,8 +85,7 @@ Cell = Callable[[Judged], str]
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column with fewer than `least` cells is useless; more than `most` are never taken. `key` is what rows
-    are sorted
-    by, where it is not the text; None is sorted last. `first_down`: the largest first."""
+    are sorted by, where it is not the text; None is sorted last. `first_down`: the largest first."""
 
     name: str
     text: Cell

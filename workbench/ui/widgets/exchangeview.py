@@ -25,7 +25,7 @@ from workbench.ui.widgets.tapepane import TapePane
 
 _FRAME = 1 / 20
 _FEW = 5  # reads with which an answer begins, before there can be text
-LOADING_FRAMES = 4  # one of these is drawn while a long tape is read
+LOADING_FRAMES = 4  # while a long tape is read, every fourth frame is drawn
 
 
 class ExchangeView(Vertical):
