@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from transformer import DIALECTS
-from transformer.parser.machine import EVERYWHERE, Dialect, Rule
+from transformer.parser.dialect import EVERYWHERE, Dialect, Rule
 from workbench.cli.dialects import identifier, label
 
 HERE = Path(__file__).resolve().parent

@@ -21,7 +21,7 @@ from transformer.answer.setting import call_ids
 from transformer.answer.stream import StreamTransformer
 from transformer.answer.whole import MessageTransformer, transform_message
 from transformer.dialects import BUILTIN_TEMPLATES, DIALECTS
-from transformer.parser.machine import Dialect, Rule
+from transformer.parser.dialect import Dialect, Rule
 from transformer.policy import Policy, PolicyError
 from transformer.records import Delta, Event, Finding, Read, Record, Span, Transition
 from transformer.request.conversion import transform_request

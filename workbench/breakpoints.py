@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from transformer.answer.conformance import RULES
 from transformer.dialects import loaded_dialects
 from transformer.findings import CATALOGUE
-from transformer.parser.machine import EVERYWHERE
+from transformer.parser.dialect import EVERYWHERE
 from transformer.records import Delta, Effect, Finding, Record, Transition
 from workbench.errors import UserError
 from workbench.patterns import Pattern

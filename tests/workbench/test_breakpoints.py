@@ -94,7 +94,7 @@ from dataclasses import replace
 from enum import StrEnum
 
 from transformer.dialects import DIALECTS
-from transformer.parser.machine import Rule, table
+from transformer.parser.dialect import Rule, table
 from transformer.records import Effect
 
 PLAIN = DIALECTS["passthrough"]

@@ -14,7 +14,8 @@ from transformer.answer.thoughts import ThoughtFilter, ThoughtSplitter
 from transformer.frontends.frontend import ClientWriter
 from transformer.journal import Journal, Text
 from transformer.jsonscan import JsonScanner
-from transformer.parser.machine import Dialect, Machine, Notices
+from transformer.parser.dialect import Dialect, Notices
+from transformer.parser.machine import Machine
 from transformer.parser.output import Arguments, Begin, Complete, Piece, Refusal, merged
 from transformer.records import DeltaKind, Span
 from transformer.values.fitting import misfits, parse

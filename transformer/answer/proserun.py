@@ -12,7 +12,7 @@ from orjson import JSONDecodeError, dumps, loads
 from transformer.answer.choice import Choice
 from transformer.frontends.frontend import ClientWriter
 from transformer.frontends.shape import Shape
-from transformer.parser.machine import Notices
+from transformer.parser.dialect import Notices
 
 _BEGIN, _END = b"data: ", b"\n\n"
 _TOGETHER = 512  # texts after which the choice is told at the latest

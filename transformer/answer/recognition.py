@@ -18,7 +18,8 @@ from typing import Protocol
 
 from transformer.dialects import DIALECTS
 from transformer.journal import Journal
-from transformer.parser.machine import Dialect, Host, Machine, Notices, beginnings
+from transformer.parser.dialect import Dialect, Notices, beginnings
+from transformer.parser.machine import Host, Machine
 from transformer.policy import Policy
 from transformer.records import Effect, Finding, Transition
 from transformer.values.schema import Tool

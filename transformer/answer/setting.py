@@ -18,7 +18,7 @@ from transformer.frontends.frontend import (
     ErrorAnswer,
     Frontend,
 )
-from transformer.parser.machine import Dialect
+from transformer.parser.dialect import Dialect
 from transformer.policy import Policy
 from transformer.upstreams import find_kind
 from transformer.upstreams.kind import UpstreamKind

@@ -18,7 +18,8 @@ from transformer.frontends.errorobjects import as_error
 from transformer.frontends.frontend import Frontend
 from transformer.journal import Journal, Keep
 from transformer.jsontext import Object, parse_leniently
-from transformer.parser.machine import Dialect, Machine
+from transformer.parser.dialect import Dialect
+from transformer.parser.machine import Machine
 from transformer.policy import Policy
 from transformer.provenance import SourceMap, resolve
 from transformer.records import Delta, Finding, Ranges, Read, Record, Span

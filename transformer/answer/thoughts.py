@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from transformer.parser.machine import Machine, Notices, beginnings
+from transformer.parser.dialect import Notices, beginnings
+from transformer.parser.machine import Machine
 
 _OPEN = re.compile("<think(?:ing)?>")
 _CLOSE = re.compile("</think(?:ing)?>")

@@ -13,7 +13,7 @@ from transformer.frontends.errorobjects import as_error, refusal
 from transformer.frontends.frontend import Frontend
 from transformer.journal import Journal, Keep
 from transformer.jsontext import Object, dumps
-from transformer.parser.machine import Dialect
+from transformer.parser.dialect import Dialect
 from transformer.policy import Policy
 from transformer.provenance import Path, SourceMap, resolve
 from transformer.records import Finding, Ranges, Record, Span

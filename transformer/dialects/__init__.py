@@ -31,7 +31,7 @@ from transformer.dialects.qwen3_coder import QWEN3_CODER
 from transformer.dialects.roo_xml import ROO_XML
 from transformer.dialects.seed_oss import SEED_OSS
 from transformer.dialects.toolbridge import TOOLBRIDGE
-from transformer.parser.machine import Dialect
+from transformer.parser.dialect import Dialect
 
 BUILT_IN = (
     ROO_XML,

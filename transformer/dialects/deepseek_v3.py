@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from transformer.dialects.deepseek_v31 import CALL_BEGIN, CALL_END, CALLS_BEGIN, CALLS_END, SEP, SPELLING
+from transformer.parser.dialect import Dialect
 from transformer.parser.jsongrammar import json_grammar
 from transformer.parser.jsonmending import JsonMending
 from transformer.parser.leakmarks import leak_mark
-from transformer.parser.machine import Dialect
 from transformer.parser.mending import Mender
 from transformer.parser.writing import json_writer, packaged_template
 from transformer.policy import USUAL, Policy

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from transformer.parser.dialect import Dialect
 from transformer.parser.leakmarks import WORD, leak_mark
-from transformer.parser.machine import Dialect
 from transformer.parser.markers import GAP, SPACE, Part, either, joined, marker, maybe, name, some
 from transformer.parser.mending import Mender
 from transformer.parser.taggrammar import tag_grammar

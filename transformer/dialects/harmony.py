@@ -10,6 +10,18 @@ from __future__ import annotations
 import re
 from enum import StrEnum, auto
 
+from transformer.parser.dialect import (
+    USUAL_STATES,
+    USUAL_TOKENS,
+    Action,
+    Block,
+    Dialect,
+    Lexicon,
+    Rule,
+    beginnings,
+    table,
+    upto,
+)
 from transformer.parser.jsongrammar import (
     ENDS,
     ObjectCall,
@@ -35,25 +47,7 @@ from transformer.parser.jsongrammar import (
 from transformer.parser.jsonmending import JsonMending
 from transformer.parser.jsonspelling import inside_string
 from transformer.parser.leakmarks import WORD, leak_mark
-from transformer.parser.machine import (
-    USUAL_STATES,
-    USUAL_TOKENS,
-    Action,
-    Block,
-    Dialect,
-    Lexicon,
-    Machine,
-    Rule,
-    beginnings,
-    drop_token,
-    hold,
-    ignore,
-    prose,
-    release,
-    table,
-    then,
-    upto,
-)
+from transformer.parser.machine import Machine, drop_token, hold, ignore, prose, release, then
 from transformer.parser.mending import Mender
 from transformer.parser.opencall import is_rejected
 from transformer.parser.writing import json_writer, packaged_template

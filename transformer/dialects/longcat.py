@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from transformer.parser.dialect import Dialect
 from transformer.parser.jsongrammar import json_grammar
 from transformer.parser.jsonmending import JsonMending
 from transformer.parser.jsonspelling import JsonSpelling
 from transformer.parser.leakmarks import leak_mark
-from transformer.parser.machine import Dialect
 from transformer.parser.mending import Mender
 from transformer.parser.writing import json_writer, packaged_template
 from transformer.policy import USUAL, Policy

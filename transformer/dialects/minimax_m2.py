@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from transformer.parser.dialect import Dialect
 from transformer.parser.invoketags import invoke_tags
 from transformer.parser.leakmarks import leak_mark
-from transformer.parser.machine import Dialect
 from transformer.parser.markers import marker
 from transformer.parser.writing import packaged_template
 from transformer.policy import USUAL, Policy

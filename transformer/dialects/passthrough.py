@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from enum import StrEnum, auto
 
-from transformer.parser.machine import Dialect, Lexicon, Rule, ignore, prose, table
+from transformer.parser.dialect import Dialect, Lexicon, Rule, table
+from transformer.parser.machine import ignore, prose
 from transformer.policy import USUAL, Policy
 from transformer.records import Effect as E
 

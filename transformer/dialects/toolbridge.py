@@ -23,8 +23,9 @@ from transformer.dialects.roo_xml import (
 from transformer.dialects.roo_xml.mending import MENDING, mender
 from transformer.dialects.roo_xml.tags import TAG_NAME, NamingMachine, State, Token
 from transformer.journal import Text
+from transformer.parser.dialect import Action, Rule, Rules, guard
 from transformer.parser.leakmarks import WORD, leak_mark
-from transformer.parser.machine import Action, Rule, Rules, guard, hold, release, swallow
+from transformer.parser.machine import hold, release, swallow
 from transformer.parser.tagcall import TagCall, data, not_a_call
 from transformer.parser.writing import packaged_template, tag_writer
 from transformer.policy import USUAL, Policy

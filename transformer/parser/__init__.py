@@ -1,6 +1,7 @@
 """Text and calls of a channel while they are open: what is held back, and where it ends.
 
-machine        runs a dialect's table; its first page explains how, and what a dialect is
+dialect        a dialect as data: a table of rules with guards, patterns for its tokens, words and defaults
+machine        runs a dialect's table; its first page explains how
 output         what a machine has for the client: prose, the beginning of a call, arguments
 opencall       a call that is being read, and the ways in which it can end
 tagcall        calls whose parameters are tags: where a value ends

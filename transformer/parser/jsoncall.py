@@ -8,7 +8,8 @@ import orjson
 
 from transformer.journal import Text
 from transformer.jsonscan import missing_end
-from transformer.parser.machine import Machine, guard, size_of
+from transformer.parser.dialect import guard
+from transformer.parser.machine import Machine, size_of
 from transformer.parser.opencall import OpenCall
 from transformer.parser.output import Arguments, Complete
 from transformer.values.schema import Tool

@@ -19,6 +19,7 @@ from typing import Any
 
 from transformer.journal import Text
 from transformer.jsonscan import JsonScanner
+from transformer.parser.dialect import Action, Block, Rule, guard, table
 from transformer.parser.jsoncall import JsonCall, JsonMachine, is_repairable
 from transformer.parser.jsonspelling import (
     NAME_KEYS,
@@ -30,19 +31,14 @@ from transformer.parser.jsonspelling import (
     spelling_of,
 )
 from transformer.parser.machine import (
-    Action,
-    Block,
     Machine,
-    Rule,
     close_marker,
     drop_token,
-    guard,
     hold,
     ignore,
     prose,
     release,
     swallow,
-    table,
     text_after,
     then,
 )

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum, auto
 from typing import Any
 
-from transformer.parser.machine import USUAL_STATES, USUAL_TOKENS, Lexicon, Machine, any_of, beginnings, upto
+from transformer.parser.dialect import USUAL_STATES, USUAL_TOKENS, Lexicon, any_of, beginnings, upto
+from transformer.parser.machine import Machine
 
 
 class State(StrEnum):

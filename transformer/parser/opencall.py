@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from transformer.parser.machine import InCall, Machine, guard
+from transformer.parser.dialect import guard
+from transformer.parser.machine import InCall, Machine
 from transformer.parser.output import Begin
 
 

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from transformer.journal import Text
 from transformer.jsonscan import JsonScanner, members, parsed
-from transformer.parser.machine import Machine, guard, size_of
+from transformer.parser.dialect import guard
+from transformer.parser.machine import Machine, size_of
 from transformer.parser.opencall import OpenCall
 from transformer.parser.output import Arguments, Complete
 from transformer.values.convert import Kind, Reading, convert

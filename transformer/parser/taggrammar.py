@@ -13,20 +13,8 @@ from typing import Any
 
 from transformer.journal import Text
 from transformer.jsonscan import JsonScanner, missing_end
-from transformer.parser.machine import (
-    Block,
-    Rule,
-    close_marker,
-    guard,
-    hold,
-    ignore,
-    prose,
-    release,
-    swallow,
-    table,
-    text_after,
-    then,
-)
+from transformer.parser.dialect import Block, Rule, guard, table
+from transformer.parser.machine import close_marker, hold, ignore, prose, release, swallow, text_after, then
 from transformer.parser.mending import is_object
 from transformer.parser.opencall import is_streamed
 from transformer.parser.tagcall import (

@@ -12,7 +12,8 @@ from enum import StrEnum, auto
 from functools import cached_property
 from typing import Any
 
-from transformer.parser.machine import USUAL_STATES, USUAL_TOKENS, Lexicon, Machine, upto
+from transformer.parser.dialect import USUAL_STATES, USUAL_TOKENS, Lexicon, upto
+from transformer.parser.machine import Machine
 from transformer.parser.markers import Marker, Part, begun_pattern, token_pattern, word
 from transformer.parser.tagcall import AS_LINES
 from transformer.values.convert import Kind, Reading

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from transformer.dialects import DIALECTS
 from transformer.findings import note
-from transformer.parser.machine import Dialect
+from transformer.parser.dialect import Dialect
 from transformer.parser.tagcall import NAME_LIMIT
 from transformer.records import Finding
 from transformer.request.offer import Offer, json_of, remembered

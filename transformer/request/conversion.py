@@ -9,7 +9,7 @@ from transformer.dialects import find_dialect
 from transformer.findings import note, numbered
 from transformer.frontends import find_frontend
 from transformer.frontends.frontend import Earlier, Frontend, listed, mapping
-from transformer.parser.machine import Dialect
+from transformer.parser.dialect import Dialect
 from transformer.policy import Policy
 from transformer.records import Finding
 from transformer.request.checks import system_findings, tool_findings

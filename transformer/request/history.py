@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from transformer.findings import moved, note
-from transformer.parser.machine import Dialect
+from transformer.parser.dialect import Dialect
 from transformer.parser.writing import IdForm
 from transformer.records import Finding
 from transformer.request.offer import Content, Offer, content_of, joined, json_of, remembered

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from transformer.dialects import BUILTIN_TEMPLATES, find_dialect
-from transformer.parser.machine import Dialect
+from transformer.parser.dialect import Dialect
 from transformer.request import toolviews
 from transformer.request.offer import Offer, json_of, offer_of, remembered
 from transformer.request.toolviews import views

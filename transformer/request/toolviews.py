@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from transformer.jsonscan import parsed
-from transformer.parser.machine import Dialect
+from transformer.parser.dialect import Dialect
 from transformer.parser.writing import TagSyntax, nested_tags
 from transformer.request.offer import Offer, json_of, key_of
 from transformer.request.writtencall import reads_back, written_call

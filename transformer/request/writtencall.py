@@ -9,7 +9,7 @@ from typing import Any
 from transformer.answer.whole import transform_message
 from transformer.dialects import DIALECTS, find_dialect
 from transformer.jsonscan import parsed
-from transformer.parser.machine import Dialect
+from transformer.parser.dialect import Dialect
 from transformer.parser.writing import ReadsBack, Writer
 from transformer.policy import Policy
 from transformer.records import Finding

@@ -13,7 +13,7 @@ from transformer.answer.observations import choices_of
 from transformer.answer.recognition import dialect_of_model
 from transformer.answer.review import observed
 from transformer.dialects import DIALECTS
-from transformer.parser.machine import Dialect
+from transformer.parser.dialect import Dialect
 from transformer.records import Effect, Record, Transition
 from workbench.cli.printing import write
 from workbench.cli.transform import wishes_of

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 from transformer.dialects import DIALECTS, find_dialect
-from transformer.parser.machine import EVERYWHERE, Dialect, Everywhere, Rule
+from transformer.parser.dialect import EVERYWHERE, Dialect, Everywhere, Rule
 from workbench.cli.printing import write
 from workbench.errors import UserError
 from workbench.tape.recipe import known_dialect

@@ -20,8 +20,8 @@ from tests.support.streams import sse, stream_of
 from tests.support.tiers import each_row, exhaustive, only_exhaustive, some
 from transformer import DIALECTS, Delta, StreamTransformer, Transition, call_ids, write_call
 from transformer.answer.recognition import dialect_of_model, openers_of
+from transformer.parser.dialect import OTHER_DIALECT
 from transformer.parser.leakmarks import leak_mark
-from transformer.parser.machine import OTHER_DIALECT
 from transformer.values.schema import Tool
 from workbench.tape.format import Tape, read_tape
 

@@ -22,7 +22,8 @@ from transformer.answer.choice import Choice
 from transformer.answer.setting import Setting, make_setting
 from transformer.frontends.chat import NoChunks
 from transformer.journal import Journal
-from transformer.parser.machine import EVERYWHERE, Action, Machine, ignore
+from transformer.parser.dialect import EVERYWHERE, Action
+from transformer.parser.machine import Machine, ignore
 from transformer.parser.output import Arguments, Begin, Complete, Op, Piece
 from transformer.records import Effect
 from workbench.tape.format import read_tape

@@ -16,19 +16,8 @@ from transformer.answer.choice import Choice
 from transformer.answer.setting import make_setting
 from transformer.frontends.chat import NoChunks
 from transformer.journal import Journal
-from transformer.parser.machine import (
-    TOO_LONG,
-    Dialect,
-    Lexicon,
-    Machine,
-    Rules,
-    Table,
-    guard,
-    ignore,
-    prose,
-    table,
-    then,
-)
+from transformer.parser.dialect import TOO_LONG, Dialect, Lexicon, Rules, Table, guard, table
+from transformer.parser.machine import Machine, ignore, prose, then
 from transformer.parser.tagcall import open_parameter
 from transformer.policy import USUAL
 from transformer.records import Effect

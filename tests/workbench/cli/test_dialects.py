@@ -19,7 +19,7 @@ from tests.support.commands import (
 )
 from tests.support.tiers import each_row
 from transformer import DIALECTS
-from transformer.parser.machine import EVERYWHERE
+from transformer.parser.dialect import EVERYWHERE
 
 
 def test_dialects_lists_them(run: RunCommand):

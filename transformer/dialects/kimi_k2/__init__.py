@@ -19,9 +19,7 @@ from transformer.dialects.kimi_k2.spelling import (
 )
 from transformer.findings import note
 from transformer.jsonscan import parsed
-from transformer.parser.jsoncall import JsonCall, JsonMachine, is_repairable
-from transformer.parser.leakmarks import NAME, leak_mark
-from transformer.parser.machine import (
+from transformer.parser.dialect import (
     USUAL_STATES,
     USUAL_TOKENS,
     Action,
@@ -29,17 +27,15 @@ from transformer.parser.machine import (
     Dialect,
     Guard,
     Lexicon,
-    Machine,
     Rule,
     beginnings,
-    drop_token,
     guard,
-    ignore,
-    prose,
     table,
-    then,
     upto,
-)  # fmt: skip
+)
+from transformer.parser.jsoncall import JsonCall, JsonMachine, is_repairable
+from transformer.parser.leakmarks import NAME, leak_mark
+from transformer.parser.machine import Machine, drop_token, ignore, prose, then
 from transformer.parser.writing import IdForm, ReadsBack, Writer, packaged_template
 from transformer.policy import USUAL, Policy
 from transformer.records import Effect, Finding

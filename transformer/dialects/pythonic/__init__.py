@@ -27,19 +27,16 @@ from transformer.dialects.pythonic.spelling import (
 )
 from transformer.findings import note
 from transformer.jsonscan import members
+from transformer.parser.dialect import Dialect, Rule, guard, table
 from transformer.parser.leakmarks import WORD, leak_mark
 from transformer.parser.machine import (
-    Dialect,
-    Rule,
     close_marker,
     drop_token,
-    guard,
     hold,
     ignore,
     prose,
     release,
     swallow,
-    table,
     text_after,
     then,
 )

@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum, auto
 
+from transformer.parser.dialect import USUAL_STATES, USUAL_TOKENS, Lexicon, any_of, beginnings, upto
 from transformer.parser.jsonspelling import NAME_LIMIT, inside_string
-from transformer.parser.machine import USUAL_STATES, USUAL_TOKENS, Lexicon, Machine, any_of, beginnings, upto
+from transformer.parser.machine import Machine
 
 
 class State(StrEnum):

@@ -22,17 +22,9 @@ from transformer.dialects.roo_xml.tags import (
     may_be_tool,
     read,
 )
+from transformer.parser.dialect import Dialect, Rule, guard, table
 from transformer.parser.leakmarks import WORD, leak_mark
-from transformer.parser.machine import (
-    Dialect,
-    Rule,
-    guard,
-    hold,
-    ignore,
-    prose,
-    table,
-    then,
-)  # fmt: skip
+from transformer.parser.machine import hold, ignore, prose, then
 from transformer.parser.opencall import is_streamed
 from transformer.parser.tagcall import (
     NAME_LIMIT,

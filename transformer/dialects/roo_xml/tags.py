@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from enum import StrEnum, auto
 
-from transformer.parser.machine import USUAL_STATES, USUAL_TOKENS, Lexicon, upto
+from transformer.parser.dialect import USUAL_STATES, USUAL_TOKENS, Lexicon, upto
 from transformer.parser.tagcall import NAME_LIMIT, TagCall, TagMachine
 
 TAG_NAME = rf"[^\s<>/]{{1,{NAME_LIMIT}}}"

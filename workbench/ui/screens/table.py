@@ -16,7 +16,7 @@ from textual.binding import Binding, BindingType
 from textual.timer import Timer
 
 from transformer.dialects import loaded_dialect
-from transformer.parser.machine import EVERYWHERE, Dialect, Everywhere, Rule
+from transformer.parser.dialect import EVERYWHERE, Dialect, Everywhere, Rule
 from transformer.records import Transition
 from workbench.analysis.explain.moves import chosen_dialect
 from workbench.replay.player import Pane, Player

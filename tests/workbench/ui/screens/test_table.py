@@ -8,7 +8,7 @@ from tests.support.streams import stream_of
 from tests.support.tiers import exhaustive
 from tests.support.views import each_size, hostile_player, played, run, sample, shown
 from transformer import DIALECTS, Transition
-from transformer.parser.machine import AFTER_CALL, EVERYWHERE, FIRST_ONLY, REFUSED
+from transformer.parser.dialect import AFTER_CALL, EVERYWHERE, FIRST_ONLY, REFUSED
 from workbench.replay.player import Pane, Player
 from workbench.ui.screens.table import ANY, Hits, RuleList, TableScreen, key_of, rules_of
 
