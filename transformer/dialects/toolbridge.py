@@ -20,7 +20,7 @@ from transformer.dialects.roo_xml import (
     is_tool,
     is_unknown_tool,
 )
-from transformer.dialects.roo_xml.mending import MENDING, mender
+from transformer.dialects.roo_xml.roomending import MENDING, mender
 from transformer.dialects.roo_xml.tags import TAG_NAME, NamingMachine, State, Token
 from transformer.journal import Text
 from transformer.parser.dialect import Action, Rule, Rules, guard

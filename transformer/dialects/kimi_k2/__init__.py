@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum, auto
 
-from transformer.dialects.kimi_k2.mending import MENDER
-from transformer.dialects.kimi_k2.spelling import (
+from transformer.dialects.kimi_k2.kimimending import MENDER
+from transformer.dialects.kimi_k2.kimispelling import (
     ARGUMENT_BEGIN,
     CALL_BEGIN,
     CALL_END,

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from transformer.dialects.pythonic.mending import MENDER
 from transformer.dialects.pythonic.pythoncall import PythonCall, PythonMachine, json_call
-from transformer.dialects.pythonic.spelling import (
+from transformer.dialects.pythonic.pythonmending import MENDER
+from transformer.dialects.pythonic.pythonspelling import (
     LEXICONS,
     OPENERS,
     STATES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from transformer.dialects.roo_xml.mending import MENDER
+from transformer.dialects.roo_xml.roomending import MENDER
 from transformer.dialects.roo_xml.tags import (
     HTML_ELEMENTS,
     LEXICON,

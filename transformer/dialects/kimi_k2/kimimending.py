@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from transformer.dialects.kimi_k2.spelling import (
+from transformer.dialects.kimi_k2.kimispelling import (
     ARGUMENT_BEGIN,
     CALL_BEGIN,
     CALL_END,
