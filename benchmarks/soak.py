@@ -85,8 +85,8 @@ def open_files(pid: int) -> int:
 
 
 def settings(url: str) -> str:
-    """One upstream a dialect, chosen by the name of the model."""
-    return "\n".join(
+    """One upstream a dialect, chosen by the name of the model; no tape is deleted, however many there are."""
+    return 'keep_bytes = "1 TiB"\n' + "\n".join(
         f'[upstreams.{dialect}]\nurl = "{url}"\ndialect = "{dialect}"\nserves = ["{dialect}"]\n'
         for dialect in DIALECTS
     )
