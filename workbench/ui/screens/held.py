@@ -381,7 +381,7 @@ class HeldBar(Static):
         await self.answers.close()
 
     def _poll(self) -> None:
-        """Nobody is asked for nothing: only where breakpoints were set, or the index says so."""
+        """The proxy is asked only if breakpoints were set, or if the index knows of a held answer."""
         if self.answers.breakpoints or self._is_any_held():
             self._ask()
         elif self.display:
@@ -428,7 +428,7 @@ class HeldBar(Static):
     # -- breakpoints
 
     def choose_breakpoints(self, ask: Ask) -> None:
-        """At once: what is typed next is meant for the line that opens. `ask` opens it."""
+        """At once: the next keys are meant for the line that opens. `ask` opens it."""
         known = self.answers.breakpoints
         if not known:
             self._ask_breakpoint(ask, None)
